@@ -1,0 +1,37 @@
+import CMeasure
+
+/// What `Scripts/bench` asks a client to do: `<scenario> name=value …`.
+public struct Options: Sendable {
+    public let scenario: String
+    private let values: [String: String]
+
+    public init(arguments: [String] = CommandLine.arguments) {
+        scenario = arguments.count > 1 ? arguments[1] : ""
+        values = Dictionary(
+            arguments.dropFirst(2).compactMap { argument in
+                let parts = argument.split(separator: "=", maxSplits: 1)
+                return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+            },
+            uniquingKeysWith: { $1 }
+        )
+    }
+
+    public func text(_ name: String) -> String? { values[name] }
+    public func number(_ name: String, default fallback: Int) -> Int { values[name].flatMap(Int.init) ?? fallback }
+
+    public var url: String { values["url"] ?? "" }
+    /// A file with the certificates to trust; nil for the system's.
+    public var certificateAuthority: String? { values["ca"] }
+    public var expectedBytes: Int { number("bytes", default: 1024) }
+    public var requests: Int { number("requests", default: 1) }
+    public var inFlight: Int { number("in-flight", default: requests) }
+    /// The client's own limit of connections.
+    public var connections: Int { number("connections", default: inFlight) }
+    public var http2: Bool { number("http2", default: 0) == 1 }
+    public var door: Door { values["door"].flatMap(Door.init(rawValue:)) ?? .closure }
+}
+
+/// The way a client is called.
+public enum Door: String, Sendable {
+    case closure, async
+}

@@ -1,0 +1,3 @@
+import ScopedNetBench
+
+ScopedNetBench.main()

@@ -1,0 +1,107 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+// The sanitizer runs of `Scripts/test` build the library and its race tests only: SwiftNIO and BoringSSL stay out of them.
+let leanBuild = Context.environment["SCOPEDNET_LEAN"] == "1"
+
+var products: [Product] = [
+    .library(name: "ScopedNet", targets: ["ScopedNet"]),
+    .library(name: "ScopedNetFoundation", targets: ["ScopedNetFoundation"]),
+]
+
+var dependencies: [Package.Dependency] = [
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+]
+
+var targets: [Target] = [
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CEpoll"),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .target(
+        name: "ScopedNet",
+        dependencies: [
+            "CCurl",
+            "CEpoll",
+            "CZlib",
+            .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
+            .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
+            .product(name: "HTTPTypes", package: "swift-http-types"),
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: settings
+    ),
+    .target(name: "ScopedNetFoundation", dependencies: ["ScopedNet"], swiftSettings: settings),
+    .testTarget(name: "ThreadSafetyTests", dependencies: ["ScopedNet"], swiftSettings: settings),
+]
+
+if !leanBuild {
+    products += [
+        .library(name: "ScopedNetTestServer", targets: ["ScopedNetTestServer"]),
+    ]
+    dependencies += [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.0.0"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.0.0"),
+    ]
+    targets += [
+        .target(
+            name: "ScopedNetTestServer",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ScopedNetTests",
+            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTestServer"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ScopedNetTestServerTests",
+            dependencies: ["ScopedNetTestServer"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "Demo",
+            dependencies: ["ScopedNet", "ScopedNetTestServer"],
+            path: "Demo",
+            exclude: ["Assets", "README.md"],
+            swiftSettings: settings
+        ),
+    ]
+}
+
+let package = Package(
+    name: "ScopedNet",
+    products: products,
+    traits: [
+        .trait(name: "Brotli", description: "Decode `Content-Encoding: br` (needs libbrotli-dev)."),
+        .trait(name: "Zstd", description: "Decode `Content-Encoding: zstd` (needs libzstd-dev)."),
+        .default(enabledTraits: ["Brotli", "Zstd"]),
+    ],
+    dependencies: dependencies,
+    targets: targets
+)

@@ -1,0 +1,101 @@
+/// The slots of one transport and who waits for them: the pure ``PendingQueue`` behind a lock. Waiting happens here and not in libcurl, so it
+/// costs nothing there and eats no transfer's timeouts.
+package final class AdmissionQueue: Sendable {
+    package enum Submission { case start, queued(position: Int), refusedFull }
+
+    /// A run in the queue, by identity.
+    private struct Waiter: Hashable, Sendable {
+        let run: RunCore
+        static func == (left: Waiter, right: Waiter) -> Bool { left.run === right.run }
+        func hash(into hasher: inout Hasher) { hasher.combine(run.id) }
+    }
+
+    private struct State {
+        var queue: PendingQueue<Waiter, UInt32>
+        /// Origins that speak HTTP/2: their limit is streams, not connections.
+        var multiplexed: Set<UInt32> = []
+        var budgets: [UInt32: RetryBudget] = [:]
+    }
+
+    private let limits: ConnectionLimits
+    private let timing: any Timing
+    private let state: Lock<State>
+
+    package init(limits: ConnectionLimits, timing: any Timing) {
+        self.limits = limits
+        self.timing = timing
+        let bounds = PendingQueue<Waiter, UInt32>.Limits(
+            total: max(1, limits.total), perHost: max(1, limits.perHost), waiting: max(0, limits.queued))
+        state = Lock(State(queue: PendingQueue(limits: bounds)))
+    }
+
+    private var now: Duration { .nanoseconds(Int64(clamping: timing.now())) }
+
+    package func submit(_ run: RunCore) -> Submission {
+        let now = now
+        let host = run.exchange.url.originID
+        let answer = state.withLock { $0.queue.submit(Waiter(run: run), host: host, priority: run.template.options.priority, now: now) }
+        return switch answer {
+        case .start: .start
+        case .queued(let position): .queued(position: position)
+        case .refused: .refusedFull
+        }
+    }
+
+    /// A slot is free again; whoever is next begins.
+    package func release(_ origin: UInt32) {
+        let now = now
+        let next = state.withLock { $0.queue.finished(host: origin, now: now) }
+        if let next { grant(next.run) }
+    }
+
+    /// Gives a slot to a run. One that does not want it any more (cancelled, suspended) passes it on; a loop, because ten thousand of them
+    /// may follow each other.
+    package func grant(_ run: RunCore) {
+        var run = run
+        while !run.beginTransfer() {
+            let now = now
+            let origin = run.exchange.url.originID
+            guard let next = state.withLock({ $0.queue.finished(host: origin, now: now) }) else { return }
+            run = next.run
+        }
+    }
+
+    /// - Returns: false when it was not waiting (any more).
+    package func remove(_ run: RunCore) -> Bool {
+        state.withLock { $0.queue.remove(Waiter(run: run)) }
+    }
+
+    package func noteVersion(_ version: String, origin: UInt32) {
+        guard version == "2" else { return }
+        let now = now
+        let next = state.withLock { state -> [Waiter] in
+            guard state.multiplexed.insert(origin).inserted else { return [] }
+            return state.queue.setLimit(host: origin, max(limits.streamsPerHost, limits.perHost), now: now)
+        }
+        for waiter in next { grant(waiter.run) }
+    }
+
+    package var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
+    package var activeCount: Int { state.withLock { $0.queue.activeCount } }
+
+    // MARK: Retry budget
+
+    /// Each first attempt pays in, each retry takes out; asked only where retrying is on.
+    package func payIn(_ origin: UInt32) {
+        let now = now
+        state.withLock { $0.budgets[origin, default: RetryBudget(now: now)].deposit(now: now) }
+    }
+
+    package func retryBudget(_ origin: UInt32, now: Duration) -> Double {
+        state.withLock { $0.budgets[origin, default: RetryBudget(now: now)].available(at: now) }
+    }
+
+    package func withdrawRetry(_ origin: UInt32, now: Duration) {
+        state.withLock { state in
+            guard state.budgets[origin, default: RetryBudget(now: now)].withdraw(now: now) else { return }
+            // A full budget is what a new one would be: no need to keep it.
+            if state.budgets.count > 4096 { state.budgets = state.budgets.filter { !$0.value.isFull(at: now) } }
+        }
+    }
+}

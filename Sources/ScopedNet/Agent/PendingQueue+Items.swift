@@ -1,0 +1,105 @@
+/// The waiting items of one host: a list for each submitted priority, the longest waiting first.
+struct WaitingLists: Sendable {
+    /// No item.
+    static let none: Int32 = -1
+
+    fileprivate var heads = [5 of Int32](repeating: none)
+    fileprivate var tails = [5 of Int32](repeating: none)
+    fileprivate(set) var count: Int32 = 0
+
+    func head(_ priority: Int) -> Int32? {
+        heads[priority] == Self.none ? nil : heads[priority]
+    }
+}
+
+/// The store of all waiting items: slots in one array, linked to the lists of their hosts, and found by item.
+struct WaitingItems<Item: Hashable & Sendable>: Sendable {
+    struct Slot: Sendable {
+        /// Nil while the slot is free.
+        fileprivate(set) var item: Item?
+        fileprivate(set) var submitted: Int64
+        fileprivate(set) var sequence: UInt64
+        fileprivate(set) var host: Int32
+        /// In a free slot the next free one.
+        fileprivate var next: Int32
+        fileprivate var previous: Int32
+        fileprivate(set) var priority: UInt8
+    }
+
+    /// More slots than this are given back when the last item has left.
+    private static var keptCapacity: Int { 256 }
+
+    private var slots: [Slot] = []
+    private var indices: [Item: Int32] = [:]
+    private var firstFree = WaitingLists.none
+    private var lastSequence: UInt64 = 0
+
+    var count: Int { indices.count }
+
+    subscript(index: Int32) -> Slot {
+        _read { yield slots[Int(index)] }
+    }
+
+    func index(of item: Item) -> Int32? { indices[item] }
+
+    var inOrderOfSubmission: [Item] {
+        slots.filter { $0.item != nil }.sorted { $0.sequence < $1.sequence }.compactMap(\.item)
+    }
+
+    mutating func append(_ item: Item, priority: Priority, submitted: Int64, host: Int32, to lists: inout WaitingLists) {
+        let level = Int(priority.level)
+        lastSequence += 1
+        let slot = Slot(
+            item: item, submitted: submitted, sequence: lastSequence, host: host, next: WaitingLists.none,
+            previous: lists.tails[level], priority: priority.level)
+        let index = insert(slot)
+        precondition(indices.updateValue(index, forKey: item) == nil, "PendingQueue: the item waits already")
+        if lists.tails[level] == WaitingLists.none {
+            lists.heads[level] = index
+        } else {
+            slots[Int(lists.tails[level])].next = index
+        }
+        lists.tails[level] = index
+        lists.count += 1
+    }
+
+    mutating func remove(_ index: Int32, from lists: inout WaitingLists) -> Item {
+        let slot = slots[Int(index)]
+        guard let item = slot.item else { preconditionFailure("PendingQueue: the slot is free") }
+        let level = Int(slot.priority)
+        if slot.previous == WaitingLists.none {
+            lists.heads[level] = slot.next
+        } else {
+            slots[Int(slot.previous)].next = slot.next
+        }
+        if slot.next == WaitingLists.none {
+            lists.tails[level] = slot.previous
+        } else {
+            slots[Int(slot.next)].previous = slot.previous
+        }
+        lists.count -= 1
+        indices.removeValue(forKey: item)
+        slots[Int(index)].item = nil
+        slots[Int(index)].next = firstFree
+        firstFree = index
+        if indices.isEmpty && slots.count > Self.keptCapacity { shrink() }
+        return item
+    }
+
+    private mutating func insert(_ slot: Slot) -> Int32 {
+        guard firstFree != WaitingLists.none else {
+            slots.append(slot)
+            return Int32(slots.count - 1)
+        }
+        let index = firstFree
+        firstFree = slots[Int(index)].next
+        slots[Int(index)] = slot
+        return index
+    }
+
+    private mutating func shrink() {
+        slots = []
+        indices = [:]
+        firstFree = WaitingLists.none
+    }
+}

@@ -1,0 +1,185 @@
+import Synchronization
+
+/// Retains running requests, and nothing else: from start to end, never a handle.
+///
+/// ``shared`` is one of many anybody can make; a session takes the one it is configured with. Any thread may use it; nothing blocks.
+public final class RequestAgent: Sendable {
+    public static let shared = RequestAgent()
+
+    /// What makes two runs "the same" to a ``RepeatStrategy``.
+    package enum RepeatKey: Hashable, Sendable {
+        case object(UInt64)
+        case key(String)
+    }
+
+    private struct Shard {
+        var head: Unmanaged<RunCore>?
+        var repeats: [RepeatKey: [RunCore]] = [:]
+    }
+
+    private final class ShardBox: Sendable {
+        let lock = Lock(Shard())
+    }
+
+    /// A power of two. One lock would be the busiest place of the library.
+    private static let shardCount = 16
+    private let shards: [ShardBox] = (0..<shardCount).map { _ in ShardBox() }
+    private let alive = Atomic<Int>(0)
+    private let waiterCount = Atomic<Int>(0)
+    private let waiters = Lock(Waiters())
+
+    private struct Waiters {
+        var idle: [CheckedContinuation<Void, Never>] = []
+        var ends: [UInt64: [CheckedContinuation<Void, Never>]] = [:]
+    }
+
+    public init() {}
+
+    /// Runs between start and the end of their last callback.
+    public var liveCount: Int { alive.load(ordering: .acquiring) }
+
+    // MARK: Retaining
+
+    enum Admission { case accepted(replaced: [RunCore]), refused(RunCore) }
+
+    /// Check and start are one step: two starts with the same key cannot both find nobody.
+    func add(_ run: RunCore) -> Admission {
+        guard let key = run.repeatKey else {
+            retain(run)
+            return .accepted(replaced: [])
+        }
+        let strategy = run.template.options.repeats
+        let answer = shard(of: key).lock.withLock { shard -> Admission in
+            let earlier = shard.repeats[key] ?? []
+            switch strategy {
+            case .cancelNewest:
+                if let existing = earlier.last { return .refused(existing) }
+                shard.repeats[key] = [run]
+                return .accepted(replaced: [])
+            case .cancelOldest:
+                shard.repeats[key] = earlier + [run]
+                return .accepted(replaced: earlier)
+            case .allowAll:
+                shard.repeats[key] = earlier + [run]
+                return .accepted(replaced: [])
+            }
+        }
+        if case .accepted = answer { retain(run) }
+        return answer
+    }
+
+    private func retain(_ run: RunCore) {
+        alive.add(1, ordering: .relaxed)
+        shard(of: run).lock.withLock { shard in
+            let reference = Unmanaged.passRetained(run)
+            run.agentNext = shard.head
+            if let head = shard.head { head._withUnsafeGuaranteedRef { $0.agentPrevious = reference } }
+            shard.head = reference
+        }
+    }
+
+    func remove(_ run: RunCore) {
+        if let key = run.repeatKey { forget(run, key) }
+        shard(of: run).lock.withLock { shard in
+            if let previous = run.agentPrevious {
+                previous._withUnsafeGuaranteedRef { $0.agentNext = run.agentNext }
+            } else {
+                shard.head = run.agentNext
+            }
+            if let next = run.agentNext { next._withUnsafeGuaranteedRef { $0.agentPrevious = run.agentPrevious } }
+            run.agentNext = nil
+            run.agentPrevious = nil
+        }
+        let left = alive.subtract(1, ordering: .acquiringAndReleasing).newValue
+        let id = run.id
+        Unmanaged.passUnretained(run).release()
+        if waiterCount.load(ordering: .sequentiallyConsistent) > 0 { wakeWaiters(ended: id, isIdle: left == 0) }
+    }
+
+    private func forget(_ run: RunCore, _ key: RepeatKey) {
+        shard(of: key).lock.withLock { shard in
+            guard var runs = shard.repeats[key] else { return }
+            runs.removeAll { $0 === run }
+            shard.repeats[key] = runs.isEmpty ? nil : runs
+        }
+    }
+
+    private func shard(of run: RunCore) -> ShardBox { shards[Int(truncatingIfNeeded: run.id) & (Self.shardCount - 1)] }
+    private func shard(of key: RepeatKey) -> ShardBox { shards[key.hashValue & (Self.shardCount - 1)] }
+
+    // MARK: Looking and cancelling
+
+    package func liveRuns() -> [RunCore] {
+        shards.flatMap { box in
+            box.lock.withLock { shard in
+                var runs: [RunCore] = []
+                var next = shard.head
+                while let reference = next {
+                    let run = reference.takeUnretainedValue()
+                    runs.append(run)
+                    next = run.agentNext
+                }
+                return runs
+            }
+        }
+    }
+
+    /// Cancels every run, or those with a tag.
+    @discardableResult
+    public func cancelAll(tag: String? = nil, reason: CancelReason = .explicit) -> CancelSummary {
+        let runs = liveRuns().filter { tag == nil || $0.template.options.tag == tag }
+        var summary = CancelSummary()
+        var doomed: [RunCore] = []
+        // All gates first, as with a bag.
+        for run in runs {
+            let (result, mustTearDown) = run.closeGate(reason)
+            summary.add(result)
+            if mustTearDown { doomed.append(run) }
+        }
+        for run in doomed { run.tearDown(reason) }
+        return summary
+    }
+
+    // MARK: Waiting
+
+    /// Returns when no run is alive and no user code of one is pending. By event, without polling; other work may start meanwhile.
+    public func idle() async {
+        await withCheckedContinuation { continuation in
+            waiterCount.add(1, ordering: .sequentiallyConsistent)
+            let isIdle = waiters.withLock { waiters -> Bool in
+                if alive.load(ordering: .sequentiallyConsistent) == 0 { return true }
+                waiters.idle.append(continuation)
+                return false
+            }
+            if isIdle {
+                waiterCount.subtract(1, ordering: .sequentiallyConsistent)
+                continuation.resume()
+            } else if alive.load(ordering: .sequentiallyConsistent) == 0 {
+                wakeWaiters(ended: 0, isIdle: true)
+            }
+        }
+    }
+
+    func ended(_ run: RunCore) async {
+        let id = run.id
+        await withCheckedContinuation { continuation in
+            waiterCount.add(1, ordering: .sequentiallyConsistent)
+            waiters.withLock { $0.ends[id, default: []].append(continuation) }
+            if run.isRetired { wakeWaiters(ended: id, isIdle: false) }
+        }
+    }
+
+    private func wakeWaiters(ended id: UInt64, isIdle: Bool) {
+        let ready = waiters.withLock { waiters in
+            var ready = waiters.ends.removeValue(forKey: id) ?? []
+            if isIdle {
+                ready += waiters.idle
+                waiters.idle = []
+            }
+            return ready
+        }
+        guard !ready.isEmpty else { return }
+        waiterCount.subtract(ready.count, ordering: .sequentiallyConsistent)
+        DeliveryLane.resumption.enqueue(.work { for continuation in ready { continuation.resume() } })
+    }
+}

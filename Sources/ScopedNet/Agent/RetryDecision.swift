@@ -1,0 +1,47 @@
+/// What a ``RetryPolicy`` decided. Each decision carries its reason, because each one is an event.
+public enum RetryDecision: Sendable, Hashable {
+    /// Try again when the time has passed.
+    case retry(after: Duration, RetryReason)
+    /// Let the run end with what it has.
+    case stop(RetryStopReason)
+}
+
+/// Why another attempt is made.
+public struct RetryReason: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    /// A kept-alive connection was dead before the first byte of the response. Happens at once, and counts as no attempt.
+    public static let staleConnection = RetryReason(description: "the reused connection was dead")
+
+    /// The response had a status that is retried.
+    public static func status(_ code: Int) -> RetryReason { RetryReason(description: "status \(code)") }
+
+    /// The transport failed in a way that is retried.
+    public static func failure(_ kind: RetryTrigger) -> RetryReason { RetryReason(description: kind.description) }
+}
+
+/// Why no further attempt is made.
+public struct RetryStopReason: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    /// The policy allows one attempt only.
+    public static let retriesOff = RetryStopReason(description: "retries are off")
+    /// The status or the failure is not one that is retried.
+    public static let notRetryable = RetryStopReason(description: "the outcome is not one that is retried")
+    /// A part of the response has reached the caller.
+    public static let alreadyDelivered = RetryStopReason(description: "a part of the response was delivered")
+    /// The body can be read once only, and was.
+    public static let bodyNotReplayable = RetryStopReason(description: "the body cannot be sent again")
+    /// The request may have taken effect, and must not take effect twice.
+    public static let notIdempotent = RetryStopReason(description: "the method is not idempotent")
+    /// All attempts are used up.
+    public static func attemptsExhausted(_ count: Int) -> RetryStopReason {
+        RetryStopReason(description: "all \(count) attempts were made")
+    }
+    /// The server asked for a longer wait than the policy accepts.
+    public static let retryAfterTooLong = RetryStopReason(description: "Retry-After is too long")
+    /// The next attempt would begin after the deadline.
+    public static let deadline = RetryStopReason(description: "the deadline is too near")
+    /// The host's ``RetryBudget`` is empty.
+    public static let budgetExhausted = RetryStopReason(description: "the retry budget is empty")
+}

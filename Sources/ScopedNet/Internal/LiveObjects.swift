@@ -1,0 +1,42 @@
+import Synchronization
+
+/// How many objects of each kind are alive in the process; one relaxed atomic each, so it stays on in release builds.
+///
+/// `await agent.idle()` and then ``LiveObjects/snapshot()`` is the census that tests and the demo end with.
+public enum LiveObjects {
+    /// A kind of object the library counts.
+    public enum Kind: Int, CaseIterable, Sendable {
+        case request, run, bag, session, transport, transfer, easyHandle, bodyStream, timer
+    }
+
+    /// The counts of one moment. Kinds with nothing alive are absent from `description`.
+    public struct Snapshot: Sendable, Equatable, CustomStringConvertible {
+        package var counts: [Int]
+
+        public subscript(kind: Kind) -> Int { counts[kind.rawValue] }
+
+        /// Everything added up.
+        public var total: Int { counts.reduce(0, +) }
+
+        public var description: String {
+            let alive = Kind.allCases.filter { self[$0] != 0 }.map { "\($0): \(self[$0])" }
+            return alive.isEmpty ? "nothing alive" : alive.joined(separator: ", ")
+        }
+    }
+
+    public static func snapshot() -> Snapshot {
+        Snapshot(counts: counters.map { $0.value.load(ordering: .relaxed) })
+    }
+
+    @inline(__always)
+    package static func born(_ kind: Kind) { counters[kind.rawValue].value.add(1, ordering: .relaxed) }
+
+    @inline(__always)
+    package static func died(_ kind: Kind) { counters[kind.rawValue].value.subtract(1, ordering: .relaxed) }
+
+    private final class Counter: Sendable {
+        let value = Atomic<Int>(0)
+    }
+
+    private static let counters: [Counter] = Kind.allCases.map { _ in Counter() }
+}

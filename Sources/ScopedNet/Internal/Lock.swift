@@ -1,0 +1,45 @@
+import Glibc
+
+/// The library's one lock: a `pthread` mutex around a value.
+///
+/// `Synchronization.Mutex` hands over directly through a priority-inheritance futex and collapses when threads outnumber
+/// cores (measured: 3 µs an operation against 40 ns), and its slow path is invisible to the thread sanitizer. A critical
+/// section here only swaps values: no callback, observer, curl or file call, and no last release of a caller's object.
+package struct Lock<Value>: ~Copyable, @unchecked Sendable {
+    // Safety: `cell` is reached only inside `withLock`, which holds the mutex that lives beside the value; both are
+    // created in `init` and destroyed in `deinit`, when no other reference exists (the type is not copyable). A value that is
+    // not Sendable enters by `sending` and is never handed out by reference.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let cell: UnsafeMutablePointer<Value>
+
+    package init(_ value: sending Value) {
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(mutex, nil)
+        cell = .allocate(capacity: 1)
+        cell.initialize(to: value)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+        cell.deinitialize(count: 1)
+        cell.deallocate()
+    }
+
+    @inline(__always)
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&cell.pointee)
+    }
+
+    /// Nil when somebody holds the lock. Tests use it to show that no user code runs under a lock.
+    package borrowing func withLockIfAvailable<Result>(_ body: (inout Value) -> Result) -> Result? {
+        guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&cell.pointee)
+    }
+}

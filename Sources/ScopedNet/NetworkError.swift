@@ -1,0 +1,191 @@
+public import FoundationEssentials
+
+/// Why a request did not succeed.
+///
+/// One struct for the whole library: a ``Code`` says what went wrong, a ``Phase`` where, ``attempt`` in which try. New codes may
+/// appear in minor releases, so compare with the ones you handle and keep a default.
+public struct NetworkError: Error, Sendable {
+    /// What went wrong. Codes are never removed or given another meaning.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Name: String { 
+            case invalidURL, unsupportedScheme, invalidHeader, invalidOption, bodyNotReplayable, bodyStreamFailed
+            case fileUnreadable, fileUnwritable, diskFull
+            case nameNotResolved, proxyNotResolved, connectionRefused, connectionFailed, connectionLost, proxyFailed
+            case tlsFailed, certificateUntrusted, certificateExpired, certificateWrongHost, clientCertificateFailed
+            case queueTimeout, connectTimeout, firstByteTimeout, idleTimeout, totalTimeout, queueFull
+            case badResponse, truncatedBody, headersTooLarge, bodyTooLarge, decodingBomb, contentDecodingFailed
+            case tooManyRedirects, redirectLoop, redirectRefused
+            case unacceptableStatus, decodingFailed, refused, cancelled, shutdown, resources, other
+        }
+
+        private let name: Name
+        private init(_ name: Name) { self.name = name }
+
+        public var description: String { name.rawValue }
+
+        // Found before anything was sent
+        /// The text is no absolute URL (RFC 3986).
+        public static let invalidURL = Code(.invalidURL)
+        /// The scheme is neither `http` nor `https`.
+        public static let unsupportedScheme = Code(.unsupportedScheme)
+        /// A header name is no token, or a value holds CR, LF or NUL (RFC 9110 section 5).
+        public static let invalidHeader = Code(.invalidHeader)
+        /// An option makes no sense, such as a negative timeout.
+        public static let invalidOption = Code(.invalidOption)
+        /// A one-shot body would have to be sent a second time.
+        public static let bodyNotReplayable = Code(.bodyNotReplayable)
+        /// The caller's body sequence threw, or gave more or fewer bytes than declared.
+        public static let bodyStreamFailed = Code(.bodyStreamFailed)
+        /// A file to upload could not be read, or a certificate file not loaded.
+        public static let fileUnreadable = Code(.fileUnreadable)
+        /// The destination of a download could not be written.
+        public static let fileUnwritable = Code(.fileUnwritable)
+        /// No space was left on the device; the destination is as it was.
+        public static let diskFull = Code(.diskFull)
+
+        // Reaching the server
+        public static let nameNotResolved = Code(.nameNotResolved)
+        public static let proxyNotResolved = Code(.proxyNotResolved)
+        public static let connectionRefused = Code(.connectionRefused)
+        public static let connectionFailed = Code(.connectionFailed)
+        /// An established connection was closed or reset before the response was complete.
+        public static let connectionLost = Code(.connectionLost)
+        public static let proxyFailed = Code(.proxyFailed)
+        public static let tlsFailed = Code(.tlsFailed)
+        public static let certificateUntrusted = Code(.certificateUntrusted)
+        public static let certificateExpired = Code(.certificateExpired)
+        public static let certificateWrongHost = Code(.certificateWrongHost)
+        public static let clientCertificateFailed = Code(.clientCertificateFailed)
+
+        // Time and room
+        public static let queueTimeout = Code(.queueTimeout)
+        public static let connectTimeout = Code(.connectTimeout)
+        public static let firstByteTimeout = Code(.firstByteTimeout)
+        public static let idleTimeout = Code(.idleTimeout)
+        public static let totalTimeout = Code(.totalTimeout)
+        /// The waiting queue has reached its bound.
+        public static let queueFull = Code(.queueFull)
+
+        // What the server sent
+        /// The response is not HTTP.
+        public static let badResponse = Code(.badResponse)
+        /// The body ended before its framing said so.
+        public static let truncatedBody = Code(.truncatedBody)
+        public static let headersTooLarge = Code(.headersTooLarge)
+        public static let bodyTooLarge = Code(.bodyTooLarge)
+        /// The decoded body outgrows the limits on expansion.
+        public static let decodingBomb = Code(.decodingBomb)
+        /// The content coding (gzip, …) is damaged.
+        public static let contentDecodingFailed = Code(.contentDecodingFailed)
+        public static let tooManyRedirects = Code(.tooManyRedirects)
+        public static let redirectLoop = Code(.redirectLoop)
+        /// The redirect leads to a scheme or from https to http, which is not followed.
+        public static let redirectRefused = Code(.redirectRefused)
+        /// The status is not one the request accepts (2xx unless told otherwise).
+        public static let unacceptableStatus = Code(.unacceptableStatus)
+        /// The body could not be turned into the value asked for.
+        public static let decodingFailed = Code(.decodingFailed)
+
+        // Endings of our own
+        /// *Cancel newest* let the run in flight go on; this start did not become a run.
+        public static let refused = Code(.refused)
+        /// See ``NetworkError/cancelReason``.
+        public static let cancelled = Code(.cancelled)
+        /// The session or agent was shut down before the request started.
+        public static let shutdown = Code(.shutdown)
+        /// The process ran out of descriptors, threads or memory.
+        public static let resources = Code(.resources)
+        /// None of the above; see ``NetworkError/curlCode`` and ``NetworkError/message``.
+        public static let other = Code(.other)
+    }
+
+    /// How far the request had come.
+    public enum Phase: String, Sendable, Comparable {
+        case preparing, queued, resolving, connecting, securing, sending, awaitingResponse, receiving, decoding, delivering
+
+        private static let order: [Phase] = [
+            .preparing, .queued, .resolving, .connecting, .securing, .sending, .awaitingResponse, .receiving, .decoding, .delivering,
+        ]
+        public static func < (left: Phase, right: Phase) -> Bool {
+            (order.firstIndex(of: left) ?? 0) < (order.firstIndex(of: right) ?? 0)
+        }
+    }
+
+    public var code: Code
+    public var phase: Phase
+    /// 1 for the first try; retries and the silent reconnect count up.
+    public var attempt: Int
+    /// `CURLcode` of the transfer, when libcurl ended it (libcurl-errors(3)).
+    public var curlCode: Int32?
+    /// libcurl's own words, or ours; safe to log: no header values, no body, no userinfo.
+    public var message: String
+    public var requestID: UInt64
+    /// What the caller's body, decoder or the operating system threw.
+    public var underlying: (any Error)?
+    /// Set when ``code`` is ``Code/cancelled``.
+    public var cancelReason: CancelReason?
+    /// The response as far as it came.
+    public var response: ResponseHead?
+    /// The body of an unacceptable or undecodable response, up to `limits.errorBodyBytes` of the session (64 KiB by default).
+    public var body: Data?
+    package var connectionReused = false
+    package var responseBytesReceived = false
+
+    package init(
+        _ code: Code, phase: Phase, message: String, requestID: UInt64 = 0, attempt: Int = 1,
+        curlCode: Int32? = nil, underlying: (any Error)? = nil, cancelReason: CancelReason? = nil
+    ) {
+        self.code = code
+        self.phase = phase
+        self.message = message
+        self.requestID = requestID
+        self.attempt = attempt
+        self.curlCode = curlCode
+        self.underlying = underlying
+        self.cancelReason = cancelReason
+    }
+}
+
+extension NetworkError {
+    package static func cancelled(_ reason: CancelReason, requestID: UInt64) -> NetworkError {
+        NetworkError(.cancelled, phase: .delivering, message: "cancelled: \(reason)", requestID: requestID, cancelReason: reason)
+    }
+
+    /// One of the five clocks ran out: queue, connect, first byte, idle, total.
+    public var isTimeout: Bool {
+        [.queueTimeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout].contains(code)
+    }
+
+    /// No connection could be made: the name did not resolve, or nobody could be reached. Another network may help.
+    public var isOffline: Bool {
+        [.nameNotResolved, .proxyNotResolved, .connectionFailed, .connectTimeout].contains(code)
+    }
+
+    public var isCancelled: Bool { code == .cancelled }
+
+    /// False only when it is certain that no byte of the request left this machine's control: then repeating cannot do
+    /// the work twice (RFC 9110 section 9.2.2).
+    public var mayHaveReachedServer: Bool {
+        phase >= .sending && code != .refused
+    }
+
+    /// Decodes the body of a failed response, such as an API's error document.
+    ///
+    /// - Returns: nil when there was no body or it is not such a document.
+    public func decoded<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = JSONDecoder()) -> Value? {
+        body.flatMap { try? decoder.decode(type, from: $0) }
+    }
+
+    /// `CancellationError` for a cancelled run and `self` otherwise, for callers that tell the two apart by type.
+    public var asCancellationError: any Error { isCancelled ? CancellationError() : self }
+}
+
+extension NetworkError: CustomStringConvertible {
+    /// Short and without secrets: `idleTimeout while receiving (attempt 1): no byte for 60.0 seconds`.
+    public var description: String {
+        var text = "\(code) while \(phase.rawValue)"
+        if attempt > 1 { text += " (attempt \(attempt))" }
+        if let status = response?.status, code == .unacceptableStatus { text += " [\(status)]" }
+        return message.isEmpty ? text : "\(text): \(message)"
+    }
+}

@@ -1,0 +1,136 @@
+/// What an observed run has to say before its end, in order. Runs nobody listens to have none.
+///
+/// Progress is coalesced: at most one entry of each direction waits, and it reads the newest count when its turn comes.
+package final class EventFeed: Sendable {
+    package enum Entry: Sendable {
+        case observed(RequestEvent)
+        case start
+        case head(ResponseHead)
+        case sent(Progress)
+        case received(Progress)
+        case ending
+        case cancelled
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var next = 0
+        var isScheduled = false
+        var sent: Progress?
+        var received: Progress?
+        /// The largest counts handed out: progress never goes back, also over retries.
+        var sentReported: Int64 = -1
+        var receivedReported: Int64 = -1
+        var hasStarted = false
+    }
+
+    private let state = Lock(State())
+    package let observers: [any RequestObserver]
+    package let info: RunInfo
+    private let hasHandlers: Bool
+
+    /// - Parameter hasHandlers: a delegate or closures want head, start or progress.
+    init(observers: [any RequestObserver], info: RunInfo, hasHandlers: Bool) {
+        self.observers = observers
+        self.info = info
+        self.hasHandlers = hasHandlers
+    }
+
+    // MARK: Pushing (any thread, never the delivery executor's own calls)
+
+    package func push(_ entry: Entry, from run: RunCore, turn: TransportTurn? = nil) {
+        schedule(run, turn) { $0.entries.append(entry); return true }
+    }
+
+    func push(observed kind: RequestEvent.Kind, from run: RunCore, turn: TransportTurn? = nil) {
+        guard !observers.isEmpty else { return }
+        push(.observed(RequestEvent(run: info, time: .now, kind: kind)), from: run, turn: turn)
+    }
+
+    func pushStart(from run: RunCore) {
+        guard hasHandlers else { return }
+        schedule(run, nil) { state in
+            guard !state.hasStarted else { return false }
+            state.hasStarted = true
+            state.entries.append(.start)
+            return true
+        }
+    }
+
+    func pushHead(_ head: ResponseHead, from run: RunCore, turn: TransportTurn) {
+        if hasHandlers { push(.head(head), from: run, turn: turn) }
+    }
+
+    func pushSent(_ progress: Progress, from run: RunCore, turn: TransportTurn) {
+        schedule(run, turn) { state in
+            defer { state.sent = progress }
+            guard state.sent == nil else { return false }
+            state.entries.append(.sent(progress))
+            return true
+        }
+    }
+
+    func pushReceived(_ progress: Progress, from run: RunCore, turn: TransportTurn) {
+        schedule(run, turn) { state in
+            defer { state.received = progress }
+            guard state.received == nil else { return false }
+            state.entries.append(.received(progress))
+            return true
+        }
+    }
+
+    /// The complete counts, always reported before the success.
+    func pushFinalProgress(_ metrics: TransferMetrics, hasBody: Bool, from run: RunCore, turn: TransportTurn) {
+        guard run.exchange.wantsProgress else { return }
+        if hasBody { pushSent(Progress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, turn: turn) }
+        let received = metrics.bodyBytesReceived
+        pushReceived(Progress(completed: received, total: received), from: run, turn: turn)
+    }
+
+    private func schedule(_ run: RunCore, _ turn: TransportTurn?, _ change: (inout State) -> Bool) {
+        let mustSchedule = state.withLock { state -> Bool in
+            guard change(&state), !state.isScheduled else { return false }
+            state.isScheduled = true
+            return true
+        }
+        guard mustSchedule else { return }
+        if let turn { turn.deliver(.run(run, .events), on: run.lane) } else { run.lane.enqueue(.run(run, .events)) }
+    }
+
+    // MARK: Taking (delivery executor)
+
+    /// The next entry; nil ends the round, and a later push schedules another.
+    package func next() -> Entry? {
+        state.withLock { state in
+            while state.next < state.entries.count {
+                let entry = state.entries[state.next]
+                state.next += 1
+                switch entry {
+                case .sent:
+                    guard let newest = state.sent else { continue }
+                    state.sent = nil
+                    if newest.completed < state.sentReported || newest.completed == state.sentReported && newest.total == nil { continue }
+                    state.sentReported = newest.completed
+                    return .sent(newest)
+                case .received:
+                    guard let newest = state.received else { continue }
+                    state.received = nil
+                    if newest.completed < state.receivedReported || newest.completed == state.receivedReported && newest.total == nil { continue }
+                    state.receivedReported = newest.completed
+                    return .received(newest)
+                case .observed, .start, .head, .ending, .cancelled: return entry
+                }
+            }
+            state.entries.removeAll(keepingCapacity: true)
+            state.next = 0
+            state.isScheduled = false
+            return nil
+        }
+    }
+
+    func tellObservers(_ kind: RequestEvent.Kind) {
+        guard !observers.isEmpty else { return }
+        let event = RequestEvent(run: info, time: .now, kind: kind)
+        for observer in observers { observer.observe(event) }
+    }
+}

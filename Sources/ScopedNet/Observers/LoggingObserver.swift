@@ -1,0 +1,53 @@
+public import Logging
+
+/// Writes one line per run to a logger: when it ends, at `debug`; failures at `notice`; each doorway at `trace`. A session without one is silent.
+///
+/// Messages are static, everything else is metadata; header values, bodies and userinfo never appear, and query values are masked.
+public struct LoggingObserver: RequestObserver {
+    private let logger: Logger
+    private let mask = SecretMask()
+
+    public init(_ logger: Logger) { self.logger = logger }
+
+    public func observe(_ event: RequestEvent) {
+        switch event.kind {
+        case .finished(let completion):
+            var metadata = metadata(event.run)
+            metadata["status"] = completion.response.map { "\($0.status)" }
+            metadata["bytes"] = "\(completion.metrics.reduce(0) { $0 + $1.bodyBytesReceived })"
+            metadata["attempts"] = "\(completion.metrics.count)"
+            metadata["seconds"] = "\(completion.metrics.reduce(Duration.zero) { $0 + $1.total } / .seconds(1))"
+            if let error = completion.error {
+                metadata["error"] = "\(error)"
+                logger.notice("request failed", metadata: metadata)
+            } else {
+                logger.debug("request succeeded", metadata: metadata)
+            }
+        case .cancelled(let reason):
+            var metadata = metadata(event.run)
+            metadata["reason"] = "\(reason)"
+            logger.debug("request cancelled", metadata: metadata)
+        case .retryDecided(let reason, let after):
+            var metadata = metadata(event.run)
+            metadata["reason"] = "\(reason)"
+            metadata["after"] = after.map { "\($0)" } ?? "never"
+            logger.info("retry decided", metadata: metadata)
+        case .sent, .received: break
+        default:
+            guard logger.logLevel <= .trace else { return }
+            var metadata = metadata(event.run)
+            metadata["event"] = "\(Self.name(event.kind))"
+            logger.trace("request event", metadata: metadata)
+        }
+    }
+
+    private func metadata(_ run: RunInfo) -> Logger.Metadata {
+        ["request": "\(run.id)", "method": "\(run.method)", "url": "\(mask.maskedURL(run.url))"]
+    }
+
+    /// The case's name without its payload, which may hold field values.
+    private static func name(_ kind: RequestEvent.Kind) -> String {
+        let mirror = Mirror(reflecting: kind)
+        return mirror.children.first?.label ?? "\(kind)"
+    }
+}

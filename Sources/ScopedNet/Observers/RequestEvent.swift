@@ -1,0 +1,91 @@
+/// One doorway a run went through. Observers get them in order, with the payload of that doorway.
+public struct RequestEvent: Sendable {
+    /// What happened. New cases may be added; keep a default when you switch.
+    public enum Kind: Sendable {
+        case created
+        /// All slots of the host or the session are taken; the run waits for one.
+        case queued(position: Int)
+        /// An attempt leaves the queue for the network. Counts from 1.
+        case started(attempt: Int)
+        case suspended
+        case resumed
+        /// Name resolution is done, after this time from the attempt's start. Not sent for reused connections.
+        case nameResolved(after: Duration)
+        case connected(ConnectionTimings)
+        /// TLS is established, after this time from the attempt's start. Not sent for plain or reused connections.
+        case secured(after: Duration)
+        /// The request goes out on a ready connection.
+        case requestSent
+        /// 1xx (RFC 9110 section 15.2).
+        case informational(ResponseHead)
+        case headReceived(ResponseHead)
+        /// Coalesced and monotonic, in wire bytes; the complete count is always reported.
+        case sent(Progress)
+        case received(Progress)
+        case redirected(from: String, to: String, status: Int)
+        case attemptFinished(TransferMetrics, error: NetworkError?)
+        /// The retry policy decided; `after` is nil when it decided against.
+        case retryDecided(reason: String, after: Duration?)
+        case bodyReceived(bytes: Int)
+        case decoded
+        /// The run's end, with the *final* error: transport, status, decoding.
+        case finished(Completion)
+        case cancelled(CancelReason)
+    }
+
+    /// The payload of an ending that was not a cancellation.
+    public struct Completion: Sendable {
+        public var error: NetworkError?
+        public var response: ResponseHead?
+        /// The decoded value; nil after a failure.
+        public var value: (any Sendable)?
+        public var bodyBytes: Int
+        /// One for each attempt and hop, in order.
+        public var metrics: [TransferMetrics]
+        /// Where a download was put.
+        public var filePath: String?
+    }
+
+    public let run: RunInfo
+    public let time: ContinuousClock.Instant
+    public let kind: Kind
+}
+
+/// How far a body has come, in wire bytes.
+public struct Progress: Sendable, Hashable {
+    public var completed: Int64
+    /// Nil when the length is not known.
+    public var total: Int64?
+    /// 0 to 1; nil when the length is not known.
+    public var fraction: Double? { total.map { $0 > 0 ? min(1, Double(completed) / Double($0)) : 1 } }
+
+    public init(completed: Int64, total: Int64?) {
+        self.completed = completed
+        self.total = total
+    }
+}
+
+/// Who a run is: what observers and delegates tell runs apart by.
+public final class RunInfo: Sendable {
+    /// Unique in the process.
+    public let id: UInt64
+    /// The ``Request`` object this is a run of.
+    public let requestID: UInt64
+    public let method: String
+    /// Without userinfo.
+    public let url: String
+    public let tag: String?
+    public let userInfo: [String: any Sendable]
+    /// Where `start` was called: `Module/File.swift:12`.
+    public let origin: String
+
+    init(id: UInt64, requestID: UInt64, method: String, url: String, tag: String?, userInfo: [String: any Sendable], origin: String) {
+        self.id = id
+        self.requestID = requestID
+        self.method = method
+        self.url = url
+        self.tag = tag
+        self.userInfo = userInfo
+        self.origin = origin
+    }
+}

@@ -1,0 +1,7 @@
+/// Looks on at every doorway of every run of a session; changes nothing.
+///
+/// Several may be installed; they are called in the order of `Session.Configuration.observers`, before the delegate and the closures, on the
+/// run's delivery executor, never under a lock and never on the network thread. A run nobody observes creates no events.
+public protocol RequestObserver: Sendable {
+    func observe(_ event: RequestEvent)
+}

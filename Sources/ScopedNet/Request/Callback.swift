@@ -1,0 +1,113 @@
+/// A closure and where it has to run.
+///
+/// An owner-passing closure holds its owner weakly and is skipped when the owner is gone (a weak load fails from the moment the owner's
+/// deinit begins), so it never runs for a dying owner.
+package struct Callback<Payload: Sendable>: Sendable {
+    /// Nil: the run's own lane.
+    package let lane: DeliveryLane?
+    package let invoke: @Sendable (Payload) -> Void
+    package let origin: CodeOrigin
+
+    package init(lane: DeliveryLane?, origin: CodeOrigin, invoke: @escaping @Sendable (Payload) -> Void) {
+        self.lane = lane
+        self.origin = origin
+        self.invoke = invoke
+    }
+
+    package init(_ body: @escaping @Sendable @isolated(any) (Payload) -> Void, origin: CodeOrigin) {
+        lane = DeliveryLane.of(body.isolation)
+        self.origin = origin
+        // Safety: `@isolated(any)` stores the isolation in the closure's context and changes neither its type's
+        // representation nor its calling convention; `lane` runs it on exactly that isolation (the main actor's queue, or inside the
+        // actor), which is what the type system would have awaited. `CallbackIsolationTests` checks it in debug and release.
+        invoke = unsafeBitCast(body, to: (@Sendable (Payload) -> Void).self)
+    }
+
+    package init<Owner: AnyObject>(
+        owner: Owner, _ body: @escaping @Sendable @isolated(any) (Owner, Payload) -> Void, origin: CodeOrigin
+    ) {
+        lane = DeliveryLane.of(body.isolation)
+        self.origin = origin
+        // Safety: as above.
+        let call = unsafeBitCast(body, to: (@Sendable (Owner, Payload) -> Void).self)
+        let reference = WeakReference(owner)
+        invoke = { payload in
+            if let owner = reference.object { call(owner, payload) }
+        }
+    }
+
+    package init<Owner: Actor>(
+        actor owner: Owner, _ body: @escaping @Sendable (isolated Owner, Payload) -> Void, origin: CodeOrigin
+    ) {
+        lane = DeliveryLane.of(owner)
+        self.origin = origin
+        // Safety: as above; the lane holds the actor weakly and runs this inside it.
+        let call = unsafeBitCast(body, to: (@Sendable (Owner, Payload) -> Void).self)
+        let reference = WeakReference(owner)
+        invoke = { payload in
+            if let owner = reference.object { call(owner, payload) }
+        }
+    }
+}
+
+/// A weak reference that may cross threads.
+package struct WeakReference<Object: AnyObject>: @unchecked Sendable {
+    // Safety: the reference is constant; loading it is atomic. The object itself is touched only where `Callback.lane` runs, which
+    // is the isolation its owner named.
+    package private(set) weak var object: Object?
+    package init(_ object: Object) { self.object = object }
+}
+
+/// Where in the user's code something was made.
+package struct CodeOrigin: Sendable, CustomStringConvertible {
+    package let fileID: String
+    package let line: Int
+
+    package init(_ fileID: String, _ line: Int) {
+        self.fileID = fileID
+        self.line = line
+    }
+
+    package var description: String { "\(fileID):\(line)" }
+}
+
+/// Most kinds of callback are registered once or never: no array for those.
+package enum CallbackList<Payload: Sendable>: Sendable {
+    case none
+    case one(Callback<Payload>)
+    case many([Callback<Payload>])
+
+    package mutating func append(_ callback: Callback<Payload>) {
+        switch self {
+        case .none: self = .one(callback)
+        case .one(let first): self = .many([first, callback])
+        case .many(let all): self = .many(all + [callback])
+        }
+    }
+
+    @inline(__always)
+    package func forEach(_ body: (Callback<Payload>) -> Void) {
+        switch self {
+        case .none: break
+        case .one(let callback): body(callback)
+        case .many(let callbacks): callbacks.forEach(body)
+        }
+    }
+
+    package var isEmpty: Bool { if case .none = self { true } else { false } }
+
+    package var firstLane: DeliveryLane? {
+        switch self {
+        case .none: nil
+        case .one(let callback): callback.lane
+        case .many(let callbacks): callbacks.lazy.compactMap(\.lane).first
+        }
+    }
+
+    /// True when every callback may run on `lane`.
+    package func fits(_ lane: DeliveryLane) -> Bool {
+        var fits = true
+        forEach { if let own = $0.lane, own !== lane { fits = false } }
+        return fits
+    }
+}

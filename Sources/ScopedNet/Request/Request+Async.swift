@@ -1,0 +1,57 @@
+extension Request {
+    /// Starts a run and awaits its value.
+    ///
+    /// Cancelling the task cancels the run promptly: the wait ends on the next turn of the delivery executor, whatever the network does.
+    ///
+    /// - Parameter bag: ends the run too, if given.
+    /// - Throws: ``NetworkError``; a cancellation is its code `cancelled` with the reason, a refused start its code `refused`.
+    public func value(in bag: DeallocBag? = nil, fileID: String = #fileID, line: Int = #line) async throws(NetworkError) -> Value {
+        try await response(in: bag, fileID: fileID, line: line).value
+    }
+
+    /// Starts a run and awaits its response.
+    public func response(
+        in bag: DeallocBag? = nil, fileID: String = #fileID, line: Int = #line
+    ) async throws(NetworkError) -> Response<Value> {
+        let canceller = TaskCanceller()
+        let result: Result<Response<Value>, NetworkError> = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                var handlers = RunHandlers<Value>()
+                handlers.resolve = { continuation.resume(returning: $0) }
+                switch start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: handlers) {
+                case .started(let run): canceller.arm(run.core)
+                case .refused(let existing):
+                    continuation.resume(
+                        returning: .failure(
+                            NetworkError(.refused, phase: .preparing, message: "run \(existing.id) is under way", requestID: existing.id)))
+                }
+            }
+        } onCancel: {
+            canceller.cancel()
+        }
+        return try result.get()
+    }
+}
+
+/// Brings a task's cancellation to its run, whichever is there first.
+final class TaskCanceller: Sendable {
+    private enum State { case waiting, armed(RunCore), cancelled }
+    private let state = Lock(State.waiting)
+
+    func arm(_ run: RunCore) {
+        let isLate = state.withLock { state -> Bool in
+            if case .cancelled = state { return true }
+            state = .armed(run)
+            return false
+        }
+        if isLate { _ = run.cancel(.taskCancelled) }
+    }
+
+    func cancel() {
+        let before = state.withLock { state in
+            defer { state = .cancelled }
+            return state
+        }
+        if case .armed(let run) = before { _ = run.cancel(.taskCancelled) }
+    }
+}

@@ -1,0 +1,233 @@
+/// Registering closures. Each arms the next start.
+///
+/// `for:` hands the owner to the closure and holds it weakly; the closure is skipped once the owner's deinit has begun. The closure runs on
+/// the actor where it is written, or inside the owner when that is an actor, else on the session's delivery queue.
+extension Request {
+    // MARK: Success
+
+    /// The value, once, on success.
+    @discardableResult
+    public func onSuccess(
+        fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
+    ) -> Self {
+        let callback = Callback(body, origin: CodeOrigin(fileID, line))
+        arm { $0.success.append(callback.map(\.value)) }
+        return self
+    }
+
+    @discardableResult
+    public func onSuccess<Owner: AnyObject>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.success.append(callback.map(\.value)) }
+        return self
+    }
+
+    @discardableResult
+    public func onSuccess<Owner: Actor>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Value) -> Void
+    ) -> Self {
+        let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.success.append(callback.map(\.value)) }
+        return self
+    }
+
+    // MARK: Success, with everything known about the response
+
+    /// Value, head, metrics and body, once, on success.
+    @discardableResult
+    public func onResponse(
+        fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Response<Value>) -> Void
+    ) -> Self {
+        let callback = Callback(body, origin: CodeOrigin(fileID, line))
+        arm { $0.success.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onResponse<Owner: AnyObject>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Response<Value>) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.success.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onResponse<Owner: Actor>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, Response<Value>) -> Void
+    ) -> Self {
+        let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.success.append(callback) }
+        return self
+    }
+
+    // MARK: Failure
+
+    /// The error, once, on failure. A cancelled run calls neither this nor success.
+    @discardableResult
+    public func onFailure(
+        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (NetworkError) -> Void
+    ) -> Self {
+        let callback = Callback(body, origin: CodeOrigin(fileID, line))
+        arm { $0.failure.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onFailure<Owner: AnyObject>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, NetworkError) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.failure.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onFailure<Owner: Actor>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, NetworkError) -> Void
+    ) -> Self {
+        let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.failure.append(callback) }
+        return self
+    }
+
+    // MARK: End
+
+    /// The reason, exactly once, after everything else, also for a cancelled run: where a spinner stops. Never inside `cancel()`.
+    @discardableResult
+    public func onEnd(
+        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (EndReason) -> Void
+    ) -> Self {
+        let callback = Callback(body, origin: CodeOrigin(fileID, line))
+        arm { $0.end.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onEnd<Owner: AnyObject>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, EndReason) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.end.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onEnd<Owner: Actor>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, EndReason) -> Void
+    ) -> Self {
+        let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.end.append(callback) }
+        return self
+    }
+
+    // MARK: Progress
+
+    /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
+    @discardableResult
+    public func onUploadProgress(
+        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Progress) -> Void
+    ) -> Self {
+        let callback = Callback(body, origin: CodeOrigin(fileID, line))
+        arm { $0.sent.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onUploadProgress<Owner: AnyObject>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Progress) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.sent.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onUploadProgress<Owner: Actor>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Progress) -> Void
+    ) -> Self {
+        let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.sent.append(callback) }
+        return self
+    }
+
+    // MARK: onDownloadProgress
+
+    /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
+    @discardableResult
+    public func onDownloadProgress(
+        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Progress) -> Void
+    ) -> Self {
+        let callback = Callback(body, origin: CodeOrigin(fileID, line))
+        arm { $0.received.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onDownloadProgress<Owner: AnyObject>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Progress) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.received.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onDownloadProgress<Owner: Actor>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Progress) -> Void
+    ) -> Self {
+        let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.received.append(callback) }
+        return self
+    }
+
+    // MARK: Head
+
+    /// The head of the final, accepted response, before its body.
+    @discardableResult
+    public func onResponseHead(
+        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (ResponseHead) -> Void
+    ) -> Self {
+        let callback = Callback(body, origin: CodeOrigin(fileID, line))
+        arm { $0.head.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onResponseHead<Owner: AnyObject>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, ResponseHead) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.head.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onResponseHead<Owner: Actor>(
+        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, ResponseHead) -> Void
+    ) -> Self {
+        let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.head.append(callback) }
+        return self
+    }
+}
+
+extension Callback {
+    /// The same place and closure for a payload this one is a part of.
+    package func map<Whole: Sendable>(_ part: @escaping @Sendable (Whole) -> Payload) -> Callback<Whole> {
+        let invoke = invoke
+        return Callback<Whole>(lane: lane, origin: origin) { invoke(part($0)) }
+    }
+}

@@ -1,0 +1,213 @@
+import HTTPTypes
+
+/// A request: made by a ``Session``, not started, and startable again and again.
+///
+/// Each start is a run of its own with its own ending. Closures arm the *next* start and are destroyed when that run ends, so capturing
+/// `self` makes no lasting cycle. Prefer the forms that take the owner and hand it back: they hold it weakly, and so let its bag do its work.
+///
+/// ```swift
+/// session.get("posts", as: [Post].self)
+///     .onSuccess(for: self) { model, posts in model.posts = posts }
+///     .onFailure(for: self) { model, error in model.message = error.description }
+///     .start(in: bag)
+/// ```
+///
+/// A closure runs on the actor where it was written, else on the session's delivery queue; never on the network thread, never under a lock,
+/// never from inside `start` or `cancel`. Any thread may use a request.
+public final class Request<Value: Sendable>: Sendable {
+    public let session: Session
+    /// Unique in the process.
+    public let id = Identifier.next()
+
+    private let decoder: ResponseDecoder<Value>
+    private let state: Lock<State>
+
+    private struct State {
+        var description: RequestDescription
+        /// Made at the first start and after each change; runs share it.
+        var template: RequestTemplate?
+        var armed = RunHandlers<Value>()
+        var delegate: DelegateReference?
+        var token: HandleToken?
+        var last: TypedRun<Value>?
+    }
+
+    init(session: Session, decoder: ResponseDecoder<Value>, description: RequestDescription) {
+        self.session = session
+        self.decoder = decoder
+        state = Lock(State(description: description))
+        LiveObjects.born(.request)
+    }
+
+    deinit { LiveObjects.died(.request) }
+
+    // MARK: Changing
+
+    /// Changes the options of later starts.
+    @discardableResult
+    public func options(_ change: (inout RequestOptions) -> Void) -> Self {
+        var options = state.withLock { $0.description.options }
+        change(&options)
+        state.withLock { state in
+            state.description.options = options
+            state.template = nil
+        }
+        return self
+    }
+
+    package func arm(_ change: (inout RunHandlers<Value>) -> Void) {
+        state.withLock { change(&$0.armed) }
+    }
+
+    package func setDelegate(_ reference: DelegateReference?) {
+        state.withLock { $0.delegate = reference }
+    }
+
+    // MARK: Starting
+
+    package func start(
+        in bag: BagStorage?, origin: CodeOrigin, handlers extra: RunHandlers<Value>? = nil, stream: BodyStream? = nil
+    ) -> StartResult {
+        let (settled, error) = prepared()
+        var (handlers, token) = state.withLock { state in
+            var handlers = RunHandlers<Value>()
+            swap(&handlers, &state.armed)
+            handlers.delegate = state.delegate
+            return (handlers, state.token)
+        }
+        if let extra { handlers.merge(extra) }
+        let run = TypedRun(
+            template: settled, session: session, decoder: decoder, handlers: handlers, stream: stream, repeatKey: repeatKey(settled.options),
+            origin: origin, preparationError: error)
+        if settled.options.release == .cancelOnRelease {
+            token = token ?? makeToken()
+            token?.adopt(run)
+        }
+        switch session.agent.add(run) {
+        case .refused(let existing):
+            run.discard()
+            return .refused(existing: Run(core: existing, token: nil))
+        case .accepted(let replaced):
+            for old in replaced { _ = old.cancel(.replaced) }
+        }
+        state.withLock { $0.last = run }
+        let handle = Run(core: run, token: settled.options.release == .cancelOnRelease ? token : nil)
+        StepDoor.pass(.beforeLink, run.id)
+        if let bag, !bag.insert(run) {
+            _ = run.cancel(bag.endReason ?? .ownerReleased)
+            return .started(handle)
+        }
+        StepDoor.pass(.afterLink, run.id)
+        run.begin()
+        return .started(handle)
+    }
+
+    private func makeToken() -> HandleToken {
+        let fresh = HandleToken()
+        return state.withLock { state in
+            if let token = state.token { return token }
+            state.token = fresh
+            return fresh
+        }
+    }
+
+    private func repeatKey(_ options: RequestOptions) -> RequestAgent.RepeatKey? {
+        guard options.repeats != .allowAll else { return nil }
+        return options.repeatKey.map { .key($0) } ?? .object(id)
+    }
+
+    /// Checks the description, once; what is wrong with it becomes the run's failure.
+    private func prepared() -> (RequestTemplate, NetworkError?) {
+        let (description, known) = state.withLock { ($0.description, $0.template) }
+        if let known { return (known, nil) }
+        do throws(NetworkError) {
+            let template = try Self.template(description, id: id, session: session)
+            state.withLock { $0.template = template }
+            return (template, nil)
+        } catch {
+            // Carries the options to the failing run.
+            let template = RequestTemplate(
+                requestID: id, url: .placeholder, method: description.method, fields: [:], headers: .empty, body: nil,
+                options: description.options, transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
+            return (template, error)
+        }
+    }
+
+    private static func template(_ description: RequestDescription, id: UInt64, session: Session) throws(NetworkError) -> RequestTemplate {
+        let options = description.options
+        if let clock = options.timeouts.invalidClock {
+            throw NetworkError(.invalidOption, phase: .preparing, message: "the \(clock) timeout must be positive; use nil to switch it off")
+        }
+        let url = try session.url(description.url)
+        let fields: HTTPFields
+        let headers: HeaderBlock
+        if description.headers.isEmpty, description.body == nil {
+            headers = try session.defaultBlock(compressed: options.acceptsCompression)
+            fields = headers.fields
+        } else {
+            fields = session.fields(description.headers, compressed: options.acceptsCompression)
+            headers = try session.headerBlock(fields, hasBody: description.body != nil)
+        }
+        return RequestTemplate(
+            requestID: id, url: url, method: description.method, fields: fields, headers: headers, body: description.body, options: options,
+            transferOptions: session.transferOptions(options, body: description.body, isFile: description.destination != nil),
+            destination: description.destination, errorBodyBytes: session.configuration.errorBodyBytes)
+    }
+
+    // MARK: Reading
+
+    /// The latest run, if the request was ever started.
+    package var last: TypedRun<Value>? { state.withLock { $0.last } }
+
+    /// Where the latest run is; `created` before the first start.
+    public var status: RunStatus {
+        last?.status ?? RunStatus(stage: .created, attempt: 0, isSuspended: false, cancelReason: nil)
+    }
+
+    /// How the latest run ended; nil before the first start, while it is going on, and after a cancellation.
+    public var result: Result<Response<Value>, NetworkError>? { last?.result }
+
+    /// Cancels the latest run.
+    @discardableResult
+    public func cancel() -> CancelResult { last?.cancel(.explicit) ?? .alreadyEnded }
+
+    /// The request as a `curl` command line that a POSIX shell understands, secrets masked.
+    public var curlCommand: String {
+        let template = prepared().0
+        let description = state.withLock { $0.description }
+        let body: CURLCommand.Body =
+            switch description.body?.content {
+            case nil: .none
+            case .data(let data): .bytes([UInt8](data))
+            case .file(let path): .file(path)
+            case .stream: .stream
+            }
+        return CURLCommand(
+            method: description.method.rawValue, url: template.url.handle == nil ? description.url : template.url.string,
+            fields: template.fields, body: body
+        ).description
+    }
+}
+
+extension RunHandlers {
+    fileprivate mutating func merge(_ other: RunHandlers) {
+        func add<Payload: Sendable>(_ list: inout CallbackList<Payload>, _ more: CallbackList<Payload>) {
+            if list.isEmpty { list = more } else { more.forEach { list.append($0) } }
+        }
+        add(&success, other.success)
+        add(&failure, other.failure)
+        add(&head, other.head)
+        add(&sent, other.sent)
+        add(&received, other.received)
+        add(&end, other.end)
+        resolve = other.resolve ?? resolve
+    }
+}
+
+extension RunCore {
+    /// A start that was refused: its closures go, nothing is called.
+    func discard() {
+        _ = closeGate(.explicit)
+        releaseHandlers()
+    }
+}

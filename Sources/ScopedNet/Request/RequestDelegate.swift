@@ -1,0 +1,39 @@
+/// Hears of a request's stages. Held weakly; its death silences only itself.
+///
+/// Called on the actor where it was set (`class Model: @MainActor RequestDelegate` conforms and is called on the main actor), after the
+/// observers and before the closures. A cancelled run calls none of these. One delegate may serve several requests: compare
+/// ``RunInfo/requestID`` or ``RunInfo/tag``.
+public protocol RequestDelegate: AnyObject {
+    func requestDidStart(_ run: RunInfo)
+    func request(_ run: RunInfo, didReceiveHead head: ResponseHead)
+    func request(_ run: RunInfo, didSend progress: Progress)
+    func request(_ run: RunInfo, didReceive progress: Progress)
+    /// `value` is what the request's decoder made.
+    func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead)
+    func request(_ run: RunInfo, didFailWith error: NetworkError)
+    /// After success or failure; not after a cancellation.
+    func requestDidEnd(_ run: RunInfo)
+}
+
+extension RequestDelegate {
+    public func requestDidStart(_ run: RunInfo) {}
+    public func request(_ run: RunInfo, didReceiveHead head: ResponseHead) {}
+    public func request(_ run: RunInfo, didSend progress: Progress) {}
+    public func request(_ run: RunInfo, didReceive progress: Progress) {}
+    public func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) {}
+    public func request(_ run: RunInfo, didFailWith error: NetworkError) {}
+    public func requestDidEnd(_ run: RunInfo) {}
+}
+
+/// A weak delegate and the place where it may be called.
+package struct DelegateReference: @unchecked Sendable {
+    // Safety: the reference is constant and its load atomic; the delegate is called on `lane` only, which stands for the isolation
+    // it was set in, or (nil) takes Sendable delegates only.
+    package let lane: DeliveryLane?
+    package private(set) weak var delegate: (any RequestDelegate)?
+
+    package init(_ delegate: any RequestDelegate, isolation: (any Actor)?) {
+        self.delegate = delegate
+        lane = DeliveryLane.of(isolation)
+    }
+}

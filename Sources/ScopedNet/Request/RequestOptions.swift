@@ -1,0 +1,69 @@
+/// What happens to a run when its handles or its bag go away.
+public enum ReleaseStrategy: Sendable, Hashable {
+    /// The agent keeps it until it ends; dropping the handle changes nothing, ending the bag cancels. The default: a temporary is safe.
+    case untilFinished
+    /// Dropping the last handle (the ``Request`` and every ``Run`` of it) cancels too.
+    case cancelOnRelease
+    /// When handle, bag or owner go, the gates close (nothing is called any more) and the transfer goes on: its result still reaches
+    /// file and cache. An explicit `cancel()` stops it.
+    case detached
+}
+
+/// What happens when a request starts while an earlier run of the same object, or with the same key, is still going on. Check and start
+/// are one step.
+public enum RepeatStrategy: Sendable, Hashable {
+    /// Each start is a run of its own. The default.
+    case allowAll
+    /// The earlier runs are cancelled with `.replaced`: search as you type.
+    case cancelOldest
+    /// The start is refused and the earlier run goes on: data that changes slowly.
+    case cancelNewest
+}
+
+/// Which status codes are a success.
+public struct StatusValidation: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable { case success, any, codes(Set<Int>) }
+    package let kind: Kind
+
+    /// 200 to 299. The default.
+    public static let success = StatusValidation(kind: .success)
+    /// Every status is delivered as a success.
+    public static let any = StatusValidation(kind: .any)
+    public static func codes(_ codes: Set<Int>) -> StatusValidation { StatusValidation(kind: .codes(codes)) }
+
+    package func accepts(_ status: Int) -> Bool {
+        switch kind {
+        case .success: (200..<300).contains(status)
+        case .any: true
+        case .codes(let codes): codes.contains(status)
+        }
+    }
+}
+
+/// The choices of one request; a session's configuration holds the defaults.
+public struct RequestOptions: Sendable {
+    public var timeouts = Timeouts()
+    public var priority = Priority.normal
+    public var release = ReleaseStrategy.untilFinished
+    public var repeats = RepeatStrategy.allowAll
+    /// Runs with the same key are "the same" to ``repeats``, whatever object they came from. Nil: runs of one object are.
+    public var repeatKey: String?
+    public var retry = RetryPolicy.none
+    public var redirects = RedirectPolicy()
+    public var validation = StatusValidation.success
+    public var httpVersion = HTTPVersionPolicy.automatic
+    /// A label to find and cancel requests by. Several requests may share one.
+    public var tag: String?
+    /// Travels with the request to delegates and observers.
+    public var userInfo: [String: any Sendable] = [:]
+    /// The most bytes of a body in memory, encoded and decoded. Default: 256 MiB.
+    public var maxBodyBytes = 256 << 20
+    /// The most bytes of response header fields. Default: 256 KiB.
+    public var maxHeaderBytes = 256 << 10
+    /// How far a coded body may expand.
+    public var decoding = DecodingLimits.default
+    /// Whether codings that can be decoded are offered to the server. Default: true; downloads to a file never do.
+    public var acceptsCompression = true
+
+    public init() {}
+}

@@ -1,0 +1,32 @@
+package import HTTPTypes
+
+/// What a request is, settled once and shared by all its runs. Immutable.
+package final class RequestTemplate: Sendable {
+    package let requestID: UInt64
+    package let url: RequestURL
+    package let method: HTTPRequest.Method
+    package let fields: HTTPFields
+    package let headers: HeaderBlock
+    package let body: RequestBody?
+    package let options: RequestOptions
+    package let transferOptions: TransferOptions
+    /// Where a download goes.
+    package let destination: String?
+    package let errorBodyBytes: Int
+
+    package init(
+        requestID: UInt64, url: RequestURL, method: HTTPRequest.Method, fields: HTTPFields, headers: HeaderBlock, body: RequestBody?,
+        options: RequestOptions, transferOptions: TransferOptions, destination: String?, errorBodyBytes: Int
+    ) {
+        self.requestID = requestID
+        self.url = url
+        self.method = method
+        self.fields = fields
+        self.headers = headers
+        self.body = body
+        self.options = options
+        self.transferOptions = transferOptions
+        self.destination = destination
+        self.errorBodyBytes = errorBodyBytes
+    }
+}

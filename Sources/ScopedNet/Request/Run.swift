@@ -1,0 +1,120 @@
+/// One start of a request. Keep it to cancel, suspend or look; dropping it changes nothing unless the request says
+/// ``ReleaseStrategy/cancelOnRelease``.
+public final class Run: Sendable {
+    package let core: RunCore
+    private let token: HandleToken?
+
+    init(core: RunCore, token: HandleToken?) {
+        self.core = core
+        self.token = token
+    }
+
+    /// Unique in the process.
+    public var id: UInt64 { core.id }
+
+    /// Ends the run; the answer says what that achieved (G3). Success, failure, progress and delegate are not called any more; `onEnd` is,
+    /// later, on the delivery executor. Never blocks; any thread; idempotent.
+    @discardableResult
+    public func cancel() -> CancelResult { core.cancel(.explicit) }
+
+    /// Cancels, and returns when no callback of this run is executing any more. Do not call it from inside one of them.
+    @discardableResult
+    public func cancelAndWait() async -> CancelResult {
+        let result = core.cancel(.explicit)
+        await core.agent.ended(core)
+        return result
+    }
+
+    /// Pauses the transfer itself: no byte moves, the idle clock is held. What is already on its way to you may still arrive.
+    ///
+    /// - Returns: false when it was suspended already or has ended.
+    @discardableResult
+    public func suspend() -> Bool { core.setSuspended(true) }
+
+    @discardableResult
+    public func resume() -> Bool { core.setSuspended(false) }
+
+    /// Puts the run in a further bag; the first bag to end cancels it.
+    @discardableResult
+    public func store(in bag: DeallocBag) -> Self {
+        bag.insert(self)
+        return self
+    }
+
+    public var status: RunStatus { core.status }
+}
+
+/// What came of a start.
+public enum StartResult: Sendable {
+    case started(Run)
+    /// *Cancel newest*: this one goes on, no run was created, and the closures of this start were released.
+    case refused(existing: Run)
+
+    /// The run that is under way, whoever started it.
+    public var run: Run {
+        switch self {
+        case .started(let run), .refused(let run): run
+        }
+    }
+
+    public var isRefused: Bool { if case .refused = self { true } else { false } }
+}
+
+/// A snapshot of a run.
+public struct RunStatus: Sendable, CustomStringConvertible {
+    /// Where it is. New stages may be added; keep a default when you switch.
+    public enum Stage: String, Sendable {
+        case created, queued, transferring, waitingToRetry, decoding, delivering, suspended, ended, cancelled
+    }
+
+    public let stage: Stage
+    public let attempt: Int
+    public let isSuspended: Bool
+    public let cancelReason: CancelReason?
+    /// Started and neither ended nor cancelled.
+    public var isExecuting: Bool { ![.created, .ended, .cancelled].contains(stage) }
+
+    public var description: String { "\(stage.rawValue), attempt \(attempt)\(cancelReason.map { " (\($0))" } ?? "")" }
+}
+
+extension RunCore {
+    package var status: RunStatus {
+        let state = gateState
+        let stage: RunStatus.Stage =
+            switch state.phase {
+            case .created: .created
+            case .ended: .ended
+            case .cancelled, .cancelRequested: .cancelled
+            case .ending: .delivering
+            case .open, .calling:
+                switch self.stage {
+                case .queued: .queued
+                case .transferring: isSuspended ? .suspended : .transferring
+                case .waiting: .waitingToRetry
+                case .working: .decoding
+                case .parked: .suspended
+                case .idle: .delivering
+                }
+            }
+        let isCancelled = stage == .cancelled
+        return RunStatus(stage: stage, attempt: attemptNumber, isSuspended: isSuspended, cancelReason: isCancelled ? reason : nil)
+    }
+}
+
+/// Shared by a request and its runs under ``ReleaseStrategy/cancelOnRelease``: when the last of them is gone, so is this.
+final class HandleToken: Sendable {
+    /// The runs under way. Runs do not hold the token, so that dropping handles is noticed.
+    private let runs = Lock<[UInt64: WeakReference<RunCore>]>([:])
+
+    func adopt(_ run: RunCore) {
+        runs.withLock { runs in
+            if runs.count > 16 { runs = runs.filter { $0.value.object != nil } }
+            runs[run.id] = WeakReference(run)
+        }
+    }
+
+    deinit {
+        let live = runs.withLock { $0.values.compactMap(\.object) }
+        for run in live { _ = run.cancel(.requestReleased) }
+    }
+}

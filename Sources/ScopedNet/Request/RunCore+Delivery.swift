@@ -1,0 +1,33 @@
+/// On the delivery executor.
+extension RunCore {
+    func deliver(_ delivery: Delivery) {
+        switch delivery {
+        case .events: pump()
+        case .ending: deliverEnding()
+        case .cancelled: deliverCancelled()
+        }
+    }
+
+    /// Says what has gathered, in order, until nothing is left or an entry has to continue elsewhere (it calls this again).
+    func pump() {
+        while let entry = feed?.next() {
+            switch entry {
+            case .observed(let event): feed?.observers.forEach { $0.observe(event) }
+            case .ending: deliverEnding()
+            case .cancelled: deliverCancelled()
+            case .start, .head, .sent, .received:
+                if let feed {
+                    if case .sent(let progress) = entry { feed.tellObservers(.sent(progress)) }
+                    if case .received(let progress) = entry { feed.tellObservers(.received(progress)) }
+                }
+                guard deliverEvent(entry) == .done else { return }
+            }
+        }
+    }
+
+    enum EventOutcome {
+        case done
+        /// The calls go on in other places; `pump` is called again when they are through.
+        case continues
+    }
+}

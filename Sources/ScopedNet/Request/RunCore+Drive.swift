@@ -1,0 +1,310 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// From stage to stage. Each stage begins with a look at the gate.
+extension RunCore {
+    /// Caller's thread.
+    package func begin() {
+        StepDoor.pass(.beforeStart, id)
+        guard startGate() else { return }
+        feed?.push(observed: .created, from: self)
+        if let preparationError {
+            var error = preparationError
+            error.requestID = id
+            return fail(error, turn: nil)
+        }
+        submitAttempt()
+    }
+
+    /// Asks for a slot. Any thread.
+    func submitAttempt() {
+        StepDoor.pass(.beforeQueue, id)
+        guard mayGoOn else { return abandonWork() }
+        enter(.queued)
+        switch session.admission.submit(self) {
+        case .start: session.admission.grant(self)
+        case .queued(let position):
+            StepDoor.pass(.queued, id)
+            feed?.push(observed: .queued(position: position), from: self)
+            limitWaiting()
+            // A cancel that came before the word was stored could not take the run out again.
+            if !mayGoOn { takeOutOfQueue() }
+        case .refusedFull:
+            let limit = session.configuration.transport.limits.queued
+            fail(
+                NetworkError(.queueFull, phase: .queued, message: "\(limit) requests are waiting already", requestID: id, attempt: exchange.attempt),
+                turn: nil)
+        }
+    }
+
+    private func takeOutOfQueue() {
+        if session.admission.remove(self), isMuted == false { enter(.idle) }
+    }
+
+    private func limitWaiting() {
+        guard let limit = template.options.timeouts.queue else { return }
+        setWait(
+            session.timing.schedule(after: limit) { [self] in
+                guard session.admission.remove(self) else { return }
+                fail(
+                    NetworkError(.queueTimeout, phase: .queued, message: "no free connection for \(limit)", requestID: id, attempt: exchange.attempt),
+                    turn: nil)
+            })
+        // It may have left the queue before the timer was known.
+        if stage != .queued { cancelWait() }
+    }
+
+    /// Has a slot. Any thread, also the network's.
+    ///
+    /// - Returns: false when the slot is not used; the caller passes it on.
+    func beginTransfer() -> Bool {
+        StepDoor.pass(.beforeTransfer, id)
+        guard mayGoOn else {
+            abandonWork()
+            return false
+        }
+        if isSuspended {
+            enter(.parked)
+            guard !isSuspended, leave(.parked, for: .idle) else { return false }
+        }
+        cancelWait()
+        if !drive.hasBegun {
+            drive.hasBegun = true
+            if template.options.retry.maxAttempts > 1 { session.admission.payIn(exchange.url.originID) }
+            exchange.deadline = template.options.timeouts.total.map { session.timing.now() &+ $0.nanoseconds }
+        }
+        let transfer = exchange
+        enter(.transferring(transfer.id.number))
+        feed?.push(observed: .started(attempt: transfer.attempt), from: self)
+        feed?.pushStart(from: self)
+        session.transport.start(transfer, sink: self)
+        StepDoor.pass(.transferStarted, id)
+        if !mayGoOn { session.transport.cancel(transfer.id) }
+        if isSuspended { session.transport.suspend(transfer.id) }
+        return true
+    }
+
+    /// A cancelled run met the door of its next stage. A detached one whose transfer was stopped still has to leave the agent.
+    func abandonWork() {
+        enter(.idle)
+        drive.file?.discard()
+    }
+
+    // MARK: After an attempt
+
+    /// Network thread (or a mock's): decide and hand on.
+    func attemptFinished(_ result: TransferResult, turn: TransportTurn) {
+        attempts.append(result.metrics)
+        session.admission.noteVersion(result.metrics.httpVersion, origin: exchange.url.originID)
+        feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, turn: turn)
+        guard mayGoOn else { return abandonWork() }
+        if result.error == nil, let head = result.head, (300..<400).contains(head.status) {
+            switch redirect(head) {
+            case .followed: return
+            case .failed(let error): return fail(error, result, turn: turn)
+            case .deliver: break
+            }
+        }
+        if retry(result, turn: turn) { return }
+        if let error = result.error { return fail(error, result, turn: turn) }
+        guard let head = result.head else { return }
+        if !template.options.validation.accepts(head.status) {
+            let error = NetworkError(
+                .unacceptableStatus, phase: .receiving, message: "status \(head.status)", requestID: id, attempt: exchange.attempt)
+            return fail(error, result, turn: turn)
+        }
+        feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, turn: turn)
+        feed?.pushFinalProgress(result.metrics, hasBody: exchange.body != nil, from: self, turn: turn)
+        succeed(result, turn: turn)
+    }
+
+    private func succeed(_ result: TransferResult, turn: TransportTurn) {
+        guard !canProcessInline(result) else {
+            process(result)
+            return complete(turn: turn)
+        }
+        enter(.working)
+        turn.work { [self] in
+            StepDoor.pass(.beforeDecode, id)
+            guard mayGoOn else { return abandonWork() }
+            process(result)
+            StepDoor.pass(.decoded, id)
+            feed?.push(observed: .decoded, from: self)
+            complete(turn: nil)
+        }
+    }
+
+    /// The outcome is there; the delivery executor decides whether it is still wanted.
+    private func complete(turn: TransportTurn?) {
+        enter(.idle)
+        StepDoor.pass(.beforeDelivery, id)
+        if let feed { return feed.push(.ending, from: self, turn: turn) }
+        if let turn { return turn.deliver(.run(self, .ending), on: lane) }
+        lane.enqueue(.run(self, .ending))
+    }
+
+    func fail(_ error: NetworkError, _ result: TransferResult? = nil, turn: TransportTurn?) {
+        var error = error
+        error.response = result?.head ?? error.response
+        drive.file?.discard()
+        guard let result, !result.body.isEmpty, let head = result.head, let coding = head.contentEncoding, let turn else {
+            if let result, !result.body.isEmpty { error.body = result.body }
+            setFailure(error)
+            return complete(turn: turn)
+        }
+        // An error document may be compressed too; undoing that is work.
+        let limits = DecodingLimits(maxOutputBytes: template.errorBodyBytes)
+        let failure = error
+        turn.work { [self] in
+            var failure = failure
+            failure.body = ContentCoding.decodedPrefix(result.body, coding: coding, limits: limits)
+            setFailure(failure)
+            complete(turn: nil)
+        }
+    }
+
+    // MARK: Redirects
+
+    private enum RedirectStep { case followed, deliver, failed(NetworkError) }
+
+    private func redirect(_ head: ResponseHead) -> RedirectStep {
+        let policy = template.options.redirects
+        guard policy.mode != .never, let location = head["location"] else { return .deliver }
+        let target: RequestURL
+        do throws(NetworkError) { target = try RequestURL(location, relativeTo: exchange.url) } catch {
+            return .failed(redirectError(error.code == .unsupportedScheme ? .redirectRefused : .badResponse, error.message))
+        }
+        let visit = RedirectContext.Visit(method: exchange.method.rawValue, url: exchange.url.string)
+        let context = RedirectContext(
+            status: head.status, location: target.string, visits: drive.visits + [visit], hasBody: exchange.body != nil,
+            isBodyReplayable: exchange.body?.isReplayable ?? true, setsCookie: head["set-cookie"] != nil)
+        StepDoor.pass(.redirectDecided, id)
+        switch policy.decide(context) {
+        case .deliver: return .deliver
+        case .fail(let reason): return .failed(redirectError(code(of: reason), reason.description))
+        case .follow(let next):
+            do throws(NetworkError) { try follow(next, to: target, visit: visit) } catch { return .failed(error) }
+            feed?.push(observed: .redirected(from: visit.url, to: target.description, status: head.status), from: self)
+            submitAttempt()
+            return .followed
+        }
+    }
+
+    private func follow(_ next: RedirectedRequest, to target: RequestURL, visit: RedirectContext.Visit) throws(NetworkError) {
+        drive.visits.append(visit)
+        let fields = exchange.headers.fields.filter { !next.drops($0.name.rawName) }
+        let body = next.keepsBody ? exchange.body : nil
+        let headers = try session.headerBlock(HTTPFields(fields), hasBody: body != nil)
+        var hop = TransferRequest(
+            url: target, method: HTTPRequest.Method(next.method) ?? .get, headers: headers, body: body, options: exchange.options,
+            wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt, requestID: id)
+        hop.deadline = exchange.deadline
+        exchange = hop
+    }
+
+    private func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
+        NetworkError(code, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt)
+    }
+
+    private func code(of reason: RedirectReason) -> NetworkError.Code {
+        switch reason {
+        case .loop: .redirectLoop
+        case .bodyNotReplayable: .bodyNotReplayable
+        case .unsupportedTarget, .downgrade: .redirectRefused
+        default: reason == .tooMany(limit: template.options.redirects.maxRedirects) ? .tooManyRedirects : .redirectRefused
+        }
+    }
+
+    // MARK: Retries
+
+    private func retry(_ result: TransferResult, turn: TransportTurn) -> Bool {
+        guard let outcome = RetryContext.Outcome(result, accepts: template.options.validation) else { return false }
+        let policy = template.options.retry
+        let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))
+        var context = RetryContext(attempt: exchange.attempt, outcome: outcome, isIdempotent: exchange.method.isIdempotent)
+        context.silentReconnects = drive.silentReconnects
+        context.isBodyReplayable = exchange.body?.isReplayable ?? true
+        context.mayHaveReachedServer = result.error?.mayHaveReachedServer ?? true
+        context.isReusedConnection = result.metrics.isConnectionReused
+        context.bytesReceived = Int64(result.metrics.headerBytesReceived) + result.metrics.bodyBytesReceived
+        context.hasDelivered = hasDeliveredBody
+        context.elapsed = .nanoseconds(Int64(clamping: session.timing.now() &- startedAt))
+        context.random01 = session.random()
+        if policy.maxAttempts > 1 {
+            context.retryAfter = result.head.flatMap { head in head["retry-after"].flatMap { Self.retryAfter($0, head) } }
+            context.budget = session.admission.retryBudget(exchange.url.originID, now: now)
+        }
+        let decision = policy.decide(context)
+        StepDoor.pass(.retryDecided, id)
+        switch decision {
+        case .stop(let reason):
+            if policy.maxAttempts > 1 { feed?.push(observed: .retryDecided(reason: reason.description, after: nil), from: self, turn: turn) }
+            return false
+        case .retry(let wait, let reason):
+            if let deadline = exchange.deadline, session.timing.now() &+ wait.nanoseconds >= deadline {
+                feed?.push(observed: .retryDecided(reason: "the total timeout is too near", after: nil), from: self, turn: turn)
+                return false
+            }
+            if reason == .staleConnection { drive.silentReconnects += 1 } else { session.admission.withdrawRetry(exchange.url.originID, now: now) }
+            feed?.push(observed: .retryDecided(reason: reason.description, after: wait), from: self, turn: turn)
+            again(after: wait)
+            return true
+        }
+    }
+
+    private static func retryAfter(_ value: String, _ head: ResponseHead) -> Duration? {
+        let server = head["date"].flatMap { HTTPDate($0, now: .now) }
+        return RetryAfter.delay(value, now: HTTPDate.now, serverDate: server)
+    }
+
+    private func again(after wait: Duration) {
+        drive.file?.discard()
+        var next = TransferRequest(
+            url: exchange.url, method: exchange.method, headers: exchange.headers, body: exchange.body,
+            options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options, wantsProgress: exchange.wantsProgress,
+            wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, requestID: id)
+        next.deadline = exchange.deadline
+        exchange = next
+        countAttempt()
+        guard wait > .zero else { return submitAttempt() }
+        enter(.waiting)
+        setWait(session.timing.schedule(after: wait) { [self] in submitAttempt() })
+        StepDoor.pass(.retryWaiting, id)
+        // A cancel that came before the timer was known could not stop it.
+        if !mayGoOn {
+            cancelWait()
+            abandonWork()
+        }
+    }
+
+    /// A stream already gave bytes to its reader.
+    private var hasDeliveredBody: Bool {
+        if case .stream = bodyDestination() { attempts.last.map { $0.bodyBytesReceived > 0 } ?? false } else { false }
+    }
+}
+
+extension RetryContext.Outcome {
+    /// Nil when there is nothing a retry could mend.
+    fileprivate init?(_ result: TransferResult, accepts validation: StatusValidation) {
+        if let error = result.error {
+            guard let trigger = error.retryTrigger else { return nil }
+            self = .failure(trigger)
+        } else {
+            guard let status = result.head?.status, !validation.accepts(status) else { return nil }
+            self = .status(status)
+        }
+    }
+}
+
+extension NetworkError {
+    package var retryTrigger: RetryTrigger? {
+        switch code {
+        case .nameNotResolved, .proxyNotResolved: .nameResolution
+        case .connectionRefused, .connectionFailed, .proxyFailed: .connect
+        case .tlsFailed: .tlsHandshake
+        case .connectionLost, .truncatedBody: .connectionLost
+        case .connectTimeout, .firstByteTimeout, .idleTimeout: .timeout
+        default: nil
+        }
+    }
+}

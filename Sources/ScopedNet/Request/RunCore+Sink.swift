@@ -1,0 +1,40 @@
+/// What the transport reports. Its thread: decide and hand on, never call the user.
+extension RunCore: TransferSink {
+    package func transfer(_ id: TransferID, didReach milestone: TransferMilestone, turn: TransportTurn) {
+        guard let feed else { return }
+        switch milestone {
+        case .informational(let head): feed.push(observed: .informational(head), from: self, turn: turn)
+        case .connected(let timings):
+            if !timings.isReused {
+                feed.push(observed: .nameResolved(after: timings.nameLookup), from: self, turn: turn)
+                feed.push(observed: .connected(timings), from: self, turn: turn)
+                if let secured = timings.secured { feed.push(observed: .secured(after: secured), from: self, turn: turn) }
+            }
+            feed.push(observed: .requestSent, from: self, turn: turn)
+        }
+    }
+
+    package func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination {
+        StepDoor.pass(.headReceived, self.id)
+        feed?.push(observed: .headReceived(head), from: self, turn: turn)
+        if (300..<400).contains(head.status), template.options.redirects.mode != .never, head["location"] != nil {
+            return .memoryPrefix(limit: template.errorBodyBytes)
+        }
+        guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
+        feed?.pushHead(head, from: self, turn: turn)
+        return bodyDestination()
+    }
+
+    package func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, turn: TransportTurn) {
+        feed?.pushSent(Progress(completed: count, total: total), from: self, turn: turn)
+    }
+
+    package func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn) {
+        feed?.pushReceived(Progress(completed: count, total: total), from: self, turn: turn)
+    }
+
+    package func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn) {
+        session.admission.release(exchange.url.originID)
+        attemptFinished(result, turn: turn)
+    }
+}

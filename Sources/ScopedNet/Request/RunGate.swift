@@ -1,0 +1,120 @@
+// Pure: no clock, lock, thread or import. The model check and its mutants compile this very file.
+
+/// The life of one run, as the one atomic word that orders its calls and its cancellation.
+///
+/// ```
+///            start          admitCall            endCall
+///   created ──────▶ open ────────────▶ calling ────────────▶ open
+///      │             │ │                  │ cancel
+///      │ cancel      │ │ admitEnding      ▼
+///      ▼      cancel │ ▼            cancelRequested ─endCall─▶ cancelled
+///   cancelled ◀──────┘ ending ─end─▶ ended
+/// ```
+///
+/// Every transition is one compare-and-swap by the caller: it loads the word, asks this type, and stores the answer if the word
+/// has not moved. Who wins the step to `ending` or `cancelled` owns the run's handlers from then on.
+package struct RunGate: Equatable, Hashable, Sendable {
+    package enum Phase: UInt8, Sendable {
+        case created, open, calling, cancelRequested, ending, ended, cancelled
+    }
+
+    package var phase: Phase
+    /// Meaningful in `cancelRequested` and `cancelled` only: the number of a `CancelReason`.
+    package var reason: UInt8
+
+    package init(phase: Phase = .created, reason: UInt8 = 0) {
+        self.phase = phase
+        self.reason = reason
+    }
+
+    package init(word: UInt32) {
+        // The word is only ever written by `word` below.
+        phase = Phase(rawValue: UInt8(truncatingIfNeeded: word)) ?? .cancelled
+        reason = UInt8(truncatingIfNeeded: word >> 8)
+    }
+
+    package var word: UInt32 { UInt32(phase.rawValue) | UInt32(reason) << 8 }
+
+    // MARK: Events
+
+    package enum StartAction: Sendable { case proceed, refuse }
+
+    package mutating func start() -> StartAction {
+        switch phase {
+        case .created: phase = .open; return .proceed
+        case .open, .calling, .cancelRequested, .ending, .ended, .cancelled: return .refuse
+        }
+    }
+
+    package enum CancelAction: Sendable {
+        /// The caller owns the handlers and tears the run down.
+        case tearDown
+        /// The thread that is inside the call will do it when the call returns.
+        case leaveToCaller
+        /// The last call of this run has been admitted; it cannot be recalled.
+        case tooLate
+        case alreadyEnded
+    }
+
+    package mutating func cancel(reason: UInt8) -> CancelAction {
+        switch phase {
+        case .created, .open:
+            phase = .cancelled
+            self.reason = reason
+            return .tearDown
+        case .calling:
+            phase = .cancelRequested
+            self.reason = reason
+            return .leaveToCaller
+        case .cancelRequested: return .leaveToCaller
+        case .ending: return .tooLate
+        case .ended, .cancelled: return .alreadyEnded
+        }
+    }
+
+    package enum Admission: Sendable { case admitted, refused }
+
+    /// Before a call that is not the last (progress, head, events).
+    package mutating func admitCall() -> Admission {
+        switch phase {
+        case .open: phase = .calling; return .admitted
+        case .created, .calling, .cancelRequested, .ending, .ended, .cancelled: return .refused
+        }
+    }
+
+    package enum CallEndAction: Sendable { case goOn, tearDown }
+
+    package mutating func endCall() -> CallEndAction {
+        switch phase {
+        case .calling: phase = .open; return .goOn
+        case .cancelRequested: phase = .cancelled; return .tearDown
+        case .created, .open, .ending, .ended, .cancelled: return .goOn
+        }
+    }
+
+    /// Before the last call. A result that has arrived but is not admitted loses to cancel.
+    package mutating func admitEnding() -> Admission {
+        switch phase {
+        case .open: phase = .ending; return .admitted
+        case .created, .calling, .cancelRequested, .ending, .ended, .cancelled: return .refused
+        }
+    }
+
+    package mutating func end() {
+        if phase == .ending { phase = .ended }
+    }
+
+    /// The shared gate of a bag was found closed right after an admission: nothing was called yet, so the run ends cancelled.
+    package mutating func withdrawAdmission(reason: UInt8) {
+        switch phase {
+        case .calling, .ending:
+            phase = .cancelled
+            self.reason = reason
+        case .cancelRequested:
+            phase = .cancelled
+        case .created, .open, .ended, .cancelled: break
+        }
+    }
+
+    package var isOver: Bool { phase == .ended || phase == .cancelled }
+}

@@ -1,0 +1,35 @@
+/// Where a run's work is right now, as one atomic word, so that a cancel knows what to take back.
+///
+/// The rule that makes a cancel latched (G5): a stage stores its word, *then* looks at the gate; a cancel shuts the gate, *then* reads the
+/// word. One of the two sees the other, and taking back is idempotent.
+package enum RunStage: Equatable, Sendable {
+    case idle
+    case queued
+    case transferring(UInt64)
+    case waiting
+    case working
+    /// Suspended before it got to the network.
+    case parked
+
+    package init(word: UInt64) {
+        switch word & 7 {
+        case 1: self = .queued
+        case 2: self = .transferring(word >> 3)
+        case 3: self = .waiting
+        case 4: self = .working
+        case 5: self = .parked
+        default: self = .idle
+        }
+    }
+
+    package var word: UInt64 {
+        switch self {
+        case .idle: 0
+        case .queued: 1
+        case .transferring(let number): number << 3 | 2
+        case .waiting: 3
+        case .working: 4
+        case .parked: 5
+        }
+    }
+}

@@ -1,0 +1,298 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// A run that ends in a value.
+package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
+    // Safety: `handlers` is written in `init`; success, failure and progress closures belong to whoever won the gate's last step (and
+    // to the delivery executor while a call is admitted, during which nobody can win). `outcome` is written by the last stage and read by the
+    // delivery executor, which the stage handed the run to.
+    private var handlers: RunHandlers<Value>
+    private let decoder: ResponseDecoder<Value>
+    private var outcome: Result<Response<Value>, NetworkError>?
+    /// All handlers run on the run's own lane, as nearly always.
+    private let isUniform: Bool
+    private let stream: BodyStream?
+
+    package init(
+        template: RequestTemplate, session: Session, decoder: ResponseDecoder<Value>, handlers: RunHandlers<Value>,
+        stream: BodyStream? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
+    ) {
+        self.decoder = decoder
+        self.handlers = handlers
+        self.stream = stream
+        let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
+        isUniform = handlers.fits(lane)
+        let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty
+        let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
+        let observers = session.configuration.observers
+        var feed: EventFeed?
+        if wantsEvents || wantsProgress || !observers.isEmpty {
+            let info = RunInfo(
+                id: Identifier.next(), requestID: template.requestID, method: template.method.rawValue, url: template.url.description,
+                tag: template.options.tag, userInfo: template.options.userInfo, origin: origin.description)
+            feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
+        }
+        super.init(
+            template: template, session: session, lane: lane, feed: feed, listensToProgress: wantsProgress || !observers.isEmpty,
+            repeatKey: repeatKey, origin: origin, preparationError: preparationError)
+    }
+
+    // MARK: Handlers
+
+    override var hasLastWord: Bool { !handlers.end.isEmpty || handlers.resolve != nil }
+
+    override func releaseHandlers() {
+        // Moved out first: a capture's deinit may come back through any door.
+        var old = RunHandlers<Value>()
+        old.end = handlers.end
+        old.resolve = handlers.resolve
+        swap(&old, &handlers)
+    }
+
+    // MARK: Processing
+
+    override func bodyDestination() -> BodyDestination {
+        if let stream { return .stream(stream) }
+        if let path = template.destination {
+            let file = FileSink(destination: path)
+            drive.file = file
+            return .file(file)
+        }
+        return super.bodyDestination()
+    }
+
+    override func canProcessInline(_ result: TransferResult) -> Bool {
+        decoder.isImmediate && drive.file == nil && template.destination == nil && (result.body.isEmpty || result.head?.contentEncoding == nil)
+    }
+
+    override func process(_ result: TransferResult) {
+        do throws(NetworkError) { outcome = .success(try makeResponse(result)) } catch {
+            var error = error
+            error.response = result.head
+            error.requestID = id
+            error.attempt = exchange.attempt
+            outcome = .failure(error)
+        }
+    }
+
+    private func makeResponse(_ result: TransferResult) throws(NetworkError) -> Response<Value> {
+        guard let head = result.head else {
+            throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
+        }
+        let body = try decodedBody(result.body, head)
+        try commitFile(head)
+        let value: Value
+        do { value = try decoder.decode(head, body) } catch {
+            var failure = NetworkError(.decodingFailed, phase: .decoding, message: "the body is not what was expected", underlying: error)
+            failure.body = body.prefix(template.errorBodyBytes)
+            throw failure
+        }
+        return Response(value: value, head: head, body: body, attempts: attempts, url: exchange.url.description)
+    }
+
+    private func decodedBody(_ body: Data, _ head: ResponseHead) throws(NetworkError) -> Data {
+        guard !body.isEmpty, let coding = head.contentEncoding else { return body }
+        var limits = template.options.decoding
+        limits.maxOutputBytes = min(limits.maxOutputBytes ?? .max, template.options.maxBodyBytes)
+        do throws(ContentDecodingError) { return try ContentCoding.decoded(body, coding: coding, limits: limits) } catch {
+            throw NetworkError(error, requestID: id, attempt: exchange.attempt)
+        }
+    }
+
+    private func commitFile(_ head: ResponseHead) throws(NetworkError) {
+        guard let path = template.destination else { return }
+        // An empty body never reached the sink.
+        let file = drive.file ?? FileSink(destination: path)
+        drive.file = nil
+        try file.commit(coding: head.contentEncoding, limits: template.options.decoding)
+    }
+
+    override func setFailure(_ error: NetworkError) { outcome = .failure(error) }
+
+    // MARK: Delivery
+
+    override func deliverEnding() {
+        guard admitEnding() else {
+            if isMuted { finishMuted() }
+            return
+        }
+        leaveBags()
+        // `complete` is reached with an outcome on every way.
+        guard let outcome else { return retire() }
+        tellObservers(outcome)
+        if isUniform {
+            call(outcome)
+            endCalls(outcome)
+        } else {
+            CallChain.run(calls(outcome), on: lane, home: lane) { self.endCalls(outcome) }
+        }
+    }
+
+    private func call(_ outcome: Result<Response<Value>, NetworkError>) {
+        if let delegate = handlers.delegate?.delegate, let info = feed?.info {
+            tell(delegate, info, outcome)
+        }
+        switch outcome {
+        case .success(let response): handlers.success.forEach { $0.invoke(response) }
+        case .failure(let error): handlers.failure.forEach { $0.invoke(error) }
+        }
+    }
+
+    private func tell(_ delegate: any RequestDelegate, _ info: RunInfo, _ outcome: Result<Response<Value>, NetworkError>) {
+        switch outcome {
+        case .success(let response): delegate.request(info, didSucceedWith: response.value, response: response.head)
+        case .failure(let error): delegate.request(info, didFailWith: error)
+        }
+        delegate.requestDidEnd(info)
+    }
+
+    private func calls(_ outcome: Result<Response<Value>, NetworkError>) -> [CallChain.Call] {
+        var calls: [CallChain.Call] = []
+        if let reference = handlers.delegate, let info = feed?.info {
+            calls.append(.init(lane: reference.lane ?? lane) { [self] in
+                if let delegate = reference.delegate { tell(delegate, info, outcome) }
+            })
+        }
+        switch outcome {
+        case .success(let response):
+            handlers.success.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(response) }) }
+        case .failure(let error):
+            handlers.failure.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(error) }) }
+        }
+        return calls
+    }
+
+    /// After the last call: closures are destroyed, then the spinner stops, then the agent lets go.
+    private func endCalls(_ outcome: Result<Response<Value>, NetworkError>) {
+        StepDoor.pass(.afterCall, id)
+        let end = handlers.end
+        let resolve = handlers.resolve
+        handlers = RunHandlers()
+        endGate()
+        let reason: EndReason
+        switch outcome {
+        case .success: reason = .succeeded
+        case .failure(let error): reason = .failed(error)
+        }
+        resolve?(outcome)
+        finish(end, reason)
+    }
+
+    private func finish(_ end: CallbackList<EndReason>, _ reason: EndReason) {
+        guard !isUniform else {
+            end.forEach { $0.invoke(reason) }
+            return retire()
+        }
+        var calls: [CallChain.Call] = []
+        end.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(reason) }) }
+        CallChain.run(calls, on: lane, home: lane) { self.retire() }
+    }
+
+    override func deliverCancelled() {
+        let reason = reason
+        feed?.tellObservers(.cancelled(reason))
+        stream?.finish(.cancelled(reason, requestID: id))
+        let end = handlers.end
+        let resolve = handlers.resolve
+        handlers.end = .none
+        handlers.resolve = nil
+        resolve?(.failure(.cancelled(reason, requestID: id)))
+        if isMuted {
+            end.forEach { callback in
+                if let other = callback.lane, other !== lane { other.enqueue(.work { callback.invoke(.cancelled(reason)) }) } else {
+                    callback.invoke(.cancelled(reason))
+                }
+            }
+        } else {
+            finish(end, .cancelled(reason))
+        }
+    }
+
+    /// A detached transfer came to its own end, which only observers hear of.
+    private func finishMuted() {
+        if let outcome { tellObservers(outcome) }
+        retire()
+    }
+
+    private func tellObservers(_ outcome: Result<Response<Value>, NetworkError>) {
+        guard let feed, !feed.observers.isEmpty else { return }
+        var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts, filePath: template.destination)
+        switch outcome {
+        case .success(let response):
+            completion.response = response.head
+            completion.value = response.value
+            completion.bodyBytes = response.body.count
+        case .failure(let error):
+            completion.error = error
+            completion.response = error.response
+            completion.filePath = nil
+        }
+        feed.tellObservers(.finished(completion))
+    }
+
+    // MARK: Events
+
+    override func deliverEvent(_ entry: EventFeed.Entry) -> EventOutcome {
+        guard handlers.wants(entry) else { return .done }
+        guard admitCall() else { return .done }
+        let calls = calls(entry)
+        if isUniform {
+            for call in calls { call.work() }
+            endCall()
+            return .done
+        }
+        CallChain.run(calls, on: lane, home: lane) { [self] in
+            endCall()
+            lane.enqueue(.run(self, .events))
+        }
+        return .continues
+    }
+
+    private func calls(_ entry: EventFeed.Entry) -> [CallChain.Call] {
+        var calls: [CallChain.Call] = []
+        if let reference = handlers.delegate, let info = feed?.info {
+            calls.append(.init(lane: reference.lane ?? lane) {
+                guard let delegate = reference.delegate else { return }
+                switch entry {
+                case .start: delegate.requestDidStart(info)
+                case .head(let head): delegate.request(info, didReceiveHead: head)
+                case .sent(let progress): delegate.request(info, didSend: progress)
+                case .received(let progress): delegate.request(info, didReceive: progress)
+                case .observed, .ending, .cancelled: break
+                }
+            })
+        }
+        func add<Payload: Sendable>(_ list: CallbackList<Payload>, _ payload: Payload) {
+            list.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(payload) }) }
+        }
+        switch entry {
+        case .head(let head): add(handlers.head, head)
+        case .sent(let progress): add(handlers.sent, progress)
+        case .received(let progress): add(handlers.received, progress)
+        case .start, .observed, .ending, .cancelled: break
+        }
+        return calls
+    }
+
+    // MARK: Read-outs
+
+    /// The result once the run has ended; nil before and after a cancellation. Any thread.
+    package var result: Result<Response<Value>, NetworkError>? { gateState.phase == .ended ? outcome : nil }
+}
+
+extension RunHandlers {
+    /// Only an `await` listens.
+    var isOtherwiseEmpty: Bool {
+        success.isEmpty && failure.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty && delegate == nil
+    }
+
+    func wants(_ entry: EventFeed.Entry) -> Bool {
+        if delegate != nil { return true }
+        return switch entry {
+        case .head: !head.isEmpty
+        case .sent: !sent.isEmpty
+        case .received: !received.isEmpty
+        case .start, .observed, .ending, .cancelled: false
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Dispatch
+
+/// A serial place where callbacks run: the main actor, a queue, or an actor. Work arrives in batches and runs in order.
+package final class DeliveryLane: Sendable {
+    package enum Item: Sendable {
+        /// The run has something to say; it knows what.
+        case run(RunCore, RunCore.Delivery)
+        case work(@Sendable () -> Void)
+    }
+
+    private enum Target: Sendable {
+        case queue(DispatchQueue)
+        case main
+        case actor(WeakActor)
+    }
+
+    private struct State {
+        var items: [Item] = []
+        var isScheduled = false
+    }
+
+    /// A callback that is bound to an actor must not keep it alive; when it is gone, its calls are skipped where they look for it.
+    private struct WeakActor: Sendable {
+        weak let actor: (any Actor)?
+    }
+
+    package static let main = DeliveryLane(.main)
+    /// Resumes awaiting tasks; nothing user-written runs here.
+    package static let resumption = DeliveryLane(.queue(DispatchQueue(label: "scopednet.resume", attributes: .concurrent)))
+
+    private let target: Target
+    private let state = Lock(State())
+
+    private init(_ target: Target) { self.target = target }
+
+    convenience init(queue: DispatchQueue) { self.init(.queue(queue)) }
+
+    /// The lane of an isolation; nil for callbacks that belong to no actor.
+    package static func of(_ isolation: (any Actor)?) -> DeliveryLane? {
+        guard let isolation else { return nil }
+        return isolation === MainActor.shared ? main : DeliveryLane(.actor(WeakActor(actor: isolation)))
+    }
+
+    package func enqueue(_ items: [Item]) {
+        let schedule = state.withLock { state in
+            state.items.append(contentsOf: items)
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if schedule { self.schedule() }
+    }
+
+    package func enqueue(_ item: Item) {
+        let schedule = state.withLock { state in
+            state.items.append(item)
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if schedule { self.schedule() }
+    }
+
+    private func schedule() {
+        switch target {
+        case .queue(let queue): queue.async { self.drain() }
+        case .main: DispatchQueue.main.async { self.drain() }
+        case .actor(let reference):
+            guard let actor = reference.actor else { return DispatchQueue.global().async { self.drain() } }
+            Task { await self.drain(on: actor) }
+        }
+    }
+
+    private func drain(on actor: isolated any Actor) { drain() }
+
+    /// How many items run before others on the same queue get a turn.
+    private static let batch = 512
+
+    private func drain() {
+        var done = 0
+        var items: [Item] = []
+        while true {
+            items.removeAll(keepingCapacity: true)
+            let isEmpty = state.withLock { state in
+                swap(&items, &state.items)
+                if items.isEmpty { state.isScheduled = false }
+                return items.isEmpty
+            }
+            if isEmpty { return }
+            done += items.count
+            // Each item is released as soon as it has run: the last reference to a run may be here.
+            for index in items.indices {
+                let item = items[index]
+                items[index] = .work(Self.nothing)
+                switch item {
+                case .run(let run, let delivery): run.deliver(delivery)
+                case .work(let work): work()
+                }
+            }
+            if done >= Self.batch { return schedule() }
+        }
+    }
+
+    private static let nothing: @Sendable () -> Void = {}
+}

@@ -1,0 +1,67 @@
+public import HTTPTypes
+
+/// The status line and fields of a response, kept as the bytes that came and parsed when asked for.
+public struct ResponseHead: Sendable {
+    private final class Storage: Sendable {
+        let parser: ResponseHeadParser
+        init(_ parser: ResponseHeadParser) { self.parser = parser }
+    }
+
+    private let storage: Storage
+    /// 100 to 999.
+    public let status: Int
+
+    package init(_ parser: ResponseHeadParser) {
+        storage = Storage(parser)
+        status = parser.status
+    }
+
+    /// Makes a head for mocks: `HTTP/1.1 200` and these fields.
+    public init(status: Int, headers: HTTPFields = [:]) {
+        var parser = ResponseHeadParser()
+        var text = "HTTP/1.1 \(min(999, max(100, status))) \r\n"
+        for field in headers { text += "\(field.name.rawName): \(field.value)\r\n" }
+        // The bytes are well formed by construction: HTTPFields holds no line ends.
+        _ = try? parser.receive(Array((text + "\r\n").utf8))
+        self.init(parser)
+    }
+
+    /// "1.0", "1.1", "2" or "3".
+    public var version: String {
+        switch storage.parser.version {
+        case .http1_0: "1.0"
+        case .http1_1: "1.1"
+        case .http2: "2"
+        case .http3: "3"
+        }
+    }
+
+    /// What the server wrote after the status; empty on HTTP/2.
+    public var reasonPhrase: String { storage.parser.reasonPhrase }
+
+    public var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// Every field, parsed anew at each call: keep the result when you need several.
+    public var headers: HTTPFields { storage.parser.fields() }
+
+    /// One field by name, any case; several lines of it are joined by ", ". Looks at the bytes, parses nothing else.
+    public subscript(_ name: String) -> String? { storage.parser.value(of: name) }
+
+    /// The declared length of the body; nil when there is none or it is not a number.
+    public var contentLength: Int64? { (try? storage.parser.contentLength()) ?? nil }
+
+    /// The media type without parameters, in lower case.
+    public var mimeType: String? {
+        self["content-type"].map { $0.prefix { $0 != ";" }.split(separator: " ").joined().lowercased() }
+    }
+
+    /// Well-formed or nil; for `Content-Encoding` that is not `identity`.
+    package var contentEncoding: String? {
+        guard storage.parser.contains("content-encoding"), let value = self["content-encoding"] else { return nil }
+        return value
+    }
+}
+
+extension ResponseHead: CustomStringConvertible {
+    public var description: String { "HTTP/\(version) \(status)\(reasonPhrase.isEmpty ? "" : " " + reasonPhrase)" }
+}

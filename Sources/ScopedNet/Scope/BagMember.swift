@@ -1,0 +1,201 @@
+import Synchronization
+
+/// Something a bag can end. The links live inside, so that tracking a run allocates nothing.
+package class BagMember: @unchecked Sendable {
+    // Safety: `next`, `previous` and `epoch` are guarded by the lock of `bag`, except in a list that was taken out of its bag, which
+    // belongs to the thread that took it (a member that ends meanwhile sees another epoch and keeps off). `bag` is written once,
+    // by the inserter, between announcing and confirming the link, before anyone else can ask for it.
+    fileprivate var next: Unmanaged<BagMember>?
+    fileprivate var previous: Unmanaged<BagMember>?
+    fileprivate var epoch: UInt32 = 0
+    private let link = Atomic<UInt8>(BagLink.none.rawValue)
+    fileprivate(set) var bag: BagStorage?
+
+    package init() {}
+
+    /// First pass of a bag's end: no call of this member starts after it returns. Calls nobody.
+    package func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) {
+        fatalError("a bag member closes its own gate")
+    }
+
+    /// Second pass, for members that asked for it: releases closures and stops the work.
+    package func tearDown(_ reason: CancelReason) { fatalError("a bag member tears itself down") }
+
+    /// One atomic step of the link; returns what the pure type decided.
+    @inline(__always)
+    private func step<Action>(_ transition: (inout BagLink) -> Action) -> Action {
+        var word = link.load(ordering: .acquiring)
+        while true {
+            var state = BagLink(rawValue: word) ?? .closed
+            let action = transition(&state)
+            let (exchanged, original) = link.compareExchange(
+                expected: word, desired: state.rawValue, ordering: .acquiringAndReleasing)
+            if exchanged { return action }
+            word = original
+        }
+    }
+
+    fileprivate func announce() -> Bool { step { $0.announce() } }
+    fileprivate func confirm() -> BagLink.ConfirmAction { step { $0.confirm() } }
+
+    /// The member has ended: it leaves its bag.
+    package final func leaveBag() {
+        guard step({ $0.close() }) == .unlink else { return }
+        bag?.remove(self)
+    }
+}
+
+/// The list behind a ``DeallocBag``. It outlives the bag as long as a member still asks whether its gate is closed.
+package final class BagStorage: Sendable {
+    private struct State {
+        var head: Unmanaged<BagMember>?
+        var count = 0
+        /// Counts how often the list was taken away as a whole.
+        var epoch: UInt32 = 0
+        var ended: CancelReason?
+    }
+
+    /// Above this many members the owner's thread only closes the gates; the rest is done in the background.
+    private static let immediateTearDown = 256
+
+    private let state = Lock(State())
+    /// The shared gate: members read it right after each admission, so that one store ends them all.
+    private let closed = Atomic<Bool>(false)
+    private let parent: BagStorage?
+
+    package init(parent: BagStorage? = nil) { self.parent = parent }
+
+    package var count: Int { state.withLock { $0.count } }
+
+    package var isClosed: Bool {
+        if closed.load(ordering: .sequentiallyConsistent) { return true }
+        return parent?.isClosed ?? false
+    }
+
+    /// Why the bag (or the nearest ended ancestor) ended.
+    package var endReason: CancelReason? { state.withLock { $0.ended } ?? parent?.endReason }
+
+    /// - Returns: false when the bag has ended, or the member has; it is not in the list then.
+    package func insert(_ member: BagMember) -> Bool {
+        guard !isClosed, member.announce() else { return false }
+        member.bag = self
+        // "Ended" and the list are under one lock: a member is either refused or seen by the end.
+        let accepted = state.withLock { state -> Bool in
+            guard state.ended == nil else { return false }
+            push(member, &state)
+            return true
+        }
+        guard accepted else {
+            member.leaveBag()
+            return false
+        }
+        if member.confirm() == .unlink { remove(member) }
+        guard isClosed, !closed.load(ordering: .relaxed) else { return true }
+        // An ancestor ended meanwhile, which this list does not know of yet.
+        member.leaveBag()
+        return false
+    }
+
+    private func push(_ member: BagMember, _ state: inout State) {
+        let reference = Unmanaged.passRetained(member)
+        member.epoch = state.epoch
+        member.previous = nil
+        member.next = state.head
+        if let head = state.head { head._withUnsafeGuaranteedRef { $0.previous = reference } }
+        state.head = reference
+        state.count += 1
+    }
+
+    fileprivate func remove(_ member: BagMember) {
+        let reference = state.withLock { state -> Unmanaged<BagMember>? in
+            // The list it was in has been taken away: its taker holds it and will let it go.
+            guard member.epoch == state.epoch else { return nil }
+            let reference = Unmanaged.passUnretained(member)
+            if let previous = member.previous {
+                previous._withUnsafeGuaranteedRef { $0.next = member.next }
+            } else {
+                state.head = member.next
+            }
+            if let next = member.next { next._withUnsafeGuaranteedRef { $0.previous = member.previous } }
+            member.next = nil
+            member.previous = nil
+            member.epoch = state.epoch &- 1
+            state.count -= 1
+            return reference
+        }
+        reference?.release()
+    }
+
+    /// Takes the whole list away and, for an end, closes the gate in the same step.
+    private func takeAll(ending reason: CancelReason?) -> (TakenList, first: Bool) {
+        state.withLock { state in
+            let first = state.ended == nil
+            if let reason, first {
+                state.ended = reason
+                closed.store(true, ordering: .sequentiallyConsistent)
+            }
+            let list = TakenList(head: state.head, count: state.count)
+            state.head = nil
+            state.count = 0
+            state.epoch &+= 1
+            return (list, first)
+        }
+    }
+
+    /// Ends the bag for ever.
+    package func end(_ reason: CancelReason) -> CancelSummary {
+        let (list, _) = takeAll(ending: reason)
+        guard list.count > Self.immediateTearDown else { return list.cancel(reason) }
+        var summary = CancelSummary()
+        summary.closed = list.count
+        list.cancelInBackground(reason)
+        return summary
+    }
+
+    /// Cancels the members of this moment; the bag stays open.
+    package func cancelAll(_ reason: CancelReason) -> CancelSummary {
+        takeAll(ending: nil).0.cancel(reason)
+    }
+
+    package func members() -> [BagMember] {
+        state.withLock { state in
+            var members: [BagMember] = []
+            var next = state.head
+            while let reference = next {
+                let member = reference.takeUnretainedValue()
+                members.append(member)
+                next = member.next
+            }
+            return members
+        }
+    }
+}
+
+/// A list of members that left its bag as a whole. Whoever holds it cancels and releases them.
+private struct TakenList: @unchecked Sendable {
+    // Safety: the links of a taken list belong to its holder (see `BagMember`), and it is consumed once.
+    let head: Unmanaged<BagMember>?
+    let count: Int
+
+    /// All gates close before anything is torn down: a closure released here may look at its siblings.
+    func cancel(_ reason: CancelReason) -> CancelSummary {
+        var summary = CancelSummary()
+        var doomed: [BagMember] = []
+        var next = head
+        while let reference = next {
+            let member = reference.takeRetainedValue()
+            next = member.next
+            member.next = nil
+            member.previous = nil
+            let (result, mustTearDown) = member.closeGate(reason)
+            summary.add(result)
+            if mustTearDown { doomed.append(member) }
+        }
+        for member in doomed { member.tearDown(reason) }
+        return summary
+    }
+
+    func cancelInBackground(_ reason: CancelReason) {
+        WorkPool.shared.submit([{ _ = cancel(reason) }])
+    }
+}

@@ -1,0 +1,44 @@
+/// Anything with a cancel method: it can go in a ``DeallocBag``.
+public protocol Cancellable: Sendable {
+    /// Idempotent, from any thread, without blocking.
+    func cancel()
+}
+
+extension Task: Cancellable {}
+
+/// A cancel method made of a closure, called once at most.
+public final class AnyCancellable: Cancellable {
+    private let action: Lock<(@Sendable () -> Void)?>
+
+    public init(_ action: @escaping @Sendable () -> Void) { self.action = Lock(action) }
+
+    public func cancel() {
+        let action = self.action.withLock { action in
+            defer { action = nil }
+            return action
+        }
+        action?()
+    }
+}
+
+/// What came of ending a bag or cancelling its members.
+public struct CancelSummary: Sendable, Equatable {
+    /// Nothing of these starts any more.
+    public var cancelled = 0
+    /// One call of these was already admitted and may be running on another thread.
+    public var callbackRunning = 0
+    public var alreadyEnded = 0
+    /// Their gates are closed (nothing of theirs starts any more); they are being torn down in the background because there
+    /// are many.
+    public var closed = 0
+
+    package init() {}
+
+    package mutating func add(_ result: CancelResult) {
+        switch result {
+        case .cancelled: cancelled += 1
+        case .callbackRunning: callbackRunning += 1
+        case .alreadyEnded: alreadyEnded += 1
+        }
+    }
+}

@@ -1,0 +1,164 @@
+/// Ends requests with their owner.
+///
+/// Store one in whatever shall be the scope: a view model, a page, a daemon's job, or a property of one. When the bag deinits
+/// (or at ``end(_:)``) every request still alive in it is cancelled: waiting, transferring, retrying, decoding, about to be delivered. Nothing of
+/// them is called from then on, except an `onEnd` that is not bound to the dying owner. The bag keeps neither its requests' handles nor
+/// its owner alive. A request leaves the bag by itself when it ends, so a bag that lives for a year stays small.
+///
+/// ```swift
+/// final class FeedModel {
+///     private let bag = DeallocBag()          // first property
+///     func load() { session.get("feed", as: Feed.self).onSuccess(for: self) { model, feed in model.feed = feed }.start(in: bag) }
+/// }
+/// ```
+///
+/// Any thread may use it. Nothing here blocks, and nothing is called while a lock is held.
+public final class DeallocBag: Sendable {
+    package let storage: BagStorage
+    private let link: ChildLink?
+    /// What the census and the demo call this bag.
+    public let label: String
+
+    /// - Parameter label: names the scope in the census and in events; the file and line where the bag was made by default.
+    public convenience init(label: String? = nil, fileID: String = #fileID, line: Int = #line) {
+        self.init(label: label ?? "\(fileID):\(line)", storage: BagStorage(), link: nil)
+    }
+
+    private init(label: String, storage: BagStorage, link: ChildLink?) {
+        self.label = label
+        self.storage = storage
+        self.link = link
+        LiveObjects.born(.bag)
+    }
+
+    deinit {
+        _ = storage.end(.ownerReleased)
+        link?.leaveBag()
+        LiveObjects.died(.bag)
+    }
+
+    /// Members alive right now.
+    public var count: Int { storage.count }
+
+    /// True after ``end(_:)``, also of a parent. Final.
+    public var isEnded: Bool { storage.isClosed }
+
+    /// Cancels what is inside now. The bag can be used again.
+    @discardableResult
+    public func cancelAll() -> CancelSummary { storage.cancelAll(.explicit) }
+
+    /// Does now what the deinit would do. Whatever is inserted later is cancelled at once and sends no byte.
+    @discardableResult
+    public func end(_ reason: CancelReason = .ownerReleased) -> CancelSummary { storage.end(reason) }
+
+    /// A bag that ends with this one, or earlier by itself.
+    public func child(label: String? = nil, fileID: String = #fileID, line: Int = #line) -> DeallocBag {
+        let storage = BagStorage(parent: self.storage)
+        let link = ChildLink(storage)
+        if !self.storage.insert(link) { _ = storage.end(self.storage.endReason ?? .ownerReleased) }
+        return DeallocBag(label: label ?? "\(fileID):\(line)", storage: storage, link: link)
+    }
+
+    /// Puts a running request in this bag too; it may be in several, and the first to end cancels it.
+    ///
+    /// - Returns: false when the bag had ended (the run is cancelled) or the run has.
+    @discardableResult
+    public func insert(_ run: Run) -> Bool { run.core.join(storage) }
+
+    /// Holds anything with a cancel method, strongly, until it is removed or the bag ends.
+    ///
+    /// - Returns: a token to take it out again. In an ended bag the item is cancelled at once.
+    @discardableResult
+    public func insert(_ item: some Cancellable) -> BagToken {
+        let member = ForeignMember(item)
+        if !storage.insert(member) { item.cancel() }
+        return BagToken(member: member)
+    }
+
+    /// Runs a task that is cancelled with the bag and leaves it when it is done.
+    @discardableResult
+    public func task(
+        priority: TaskPriority? = nil, @_inheritActorContext _ work: sending @escaping @isolated(any) () async -> Void
+    ) -> Task<Void, Never> {
+        let member = TaskMember()
+        let task = Task(priority: priority) {
+            await work()
+            member.finish()
+        }
+        member.adopt(task)
+        if !storage.insert(member) { task.cancel() }
+        return task
+    }
+}
+
+/// Takes a foreign item out of its bag again. Dropping the token leaves the item in.
+public struct BagToken: Sendable {
+    fileprivate let member: ForeignMember
+
+    /// The bag lets go of the item without cancelling it. Idempotent.
+    public func remove() { member.remove() }
+}
+
+/// A foreign item in a bag.
+private final class ForeignMember: BagMember, @unchecked Sendable {
+    // Safety: as the base class; the item is behind its own lock.
+    private let item: Lock<(any Cancellable)?>
+
+    init(_ item: any Cancellable) {
+        self.item = Lock(item)
+        super.init()
+    }
+
+    func remove() {
+        leaveBag()
+        _ = take()
+    }
+
+    private func take() -> (any Cancellable)? {
+        item.withLock { item in
+            defer { item = nil }
+            return item
+        }
+    }
+
+    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { (.cancelled, true) }
+    override func tearDown(_ reason: CancelReason) { take()?.cancel() }
+}
+
+/// A task in a bag.
+private final class TaskMember: BagMember, @unchecked Sendable {
+    // Safety: as the base class; the task is behind its own lock.
+    private let task = Lock<Task<Void, Never>?>(nil)
+
+    func adopt(_ task: Task<Void, Never>) { self.task.withLock { $0 = task } }
+
+    func finish() {
+        leaveBag()
+        _ = take()
+    }
+
+    private func take() -> Task<Void, Never>? {
+        task.withLock { task in
+            defer { task = nil }
+            return task
+        }
+    }
+
+    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { (.cancelled, true) }
+    override func tearDown(_ reason: CancelReason) { take()?.cancel() }
+}
+
+/// A child bag in its parent.
+private final class ChildLink: BagMember, @unchecked Sendable {
+    // Safety: as the base class; the storage is Sendable.
+    private let storage: BagStorage
+
+    init(_ storage: BagStorage) {
+        self.storage = storage
+        super.init()
+    }
+
+    // The child's gate is the parent's too (`BagStorage.isClosed` asks upwards), so it is closed already.
+    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { (.cancelled, true) }
+    override func tearDown(_ reason: CancelReason) { _ = storage.end(reason) }
+}

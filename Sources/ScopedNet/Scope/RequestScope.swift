@@ -1,0 +1,24 @@
+/// A scope that cannot be copied and so cannot outlive the place that made it: for functions and actors.
+public struct RequestScope: ~Copyable, Sendable {
+    /// The bag of this scope; it ends with it.
+    public let bag: DeallocBag
+
+    public init(label: String? = nil, fileID: String = #fileID, line: Int = #line) {
+        bag = DeallocBag(label: label, fileID: fileID, line: line)
+    }
+
+    /// Ends the scope before its place does.
+    @discardableResult
+    public consuming func end() -> CancelSummary { bag.end(.ownerReleased) }
+
+    deinit { bag.end(.ownerReleased) }
+}
+
+/// Runs `body` with a scope that ends when it returns or throws: whatever still runs in it is cancelled.
+public func withRequestScope<Result>(
+    isolation: isolated (any Actor)? = #isolation, label: String? = nil, fileID: String = #fileID, line: Int = #line,
+    _ body: (borrowing RequestScope) async throws -> Result
+) async rethrows -> Result {
+    let scope = RequestScope(label: label, fileID: fileID, line: line)
+    return try await body(scope)
+}

@@ -1,0 +1,58 @@
+public import Dispatch
+public import HTTPTypes
+
+extension Session {
+    /// What a session is made of. A value: change a copy, make a session.
+    public struct Configuration: Sendable {
+        /// Relative request URLs are resolved against it (RFC 3986 section 5). A base without a trailing slash loses its last segment,
+        /// as in a browser.
+        public var baseURL: String?
+        /// Sent with each request that does not set the field itself.
+        public var headers: HTTPFields = [:]
+        /// Defaults for each request.
+        public var options = RequestOptions()
+        /// TLS, proxy, addresses, limits: what makes a connection pool of its own.
+        public var transport = TransportSettings()
+        /// Where callbacks run that belong to no actor. A private serial queue by default.
+        public var deliveryQueue: DispatchQueue
+        /// Called in this order, before delegate and closures.
+        public var observers: [any RequestObserver] = []
+        /// Retains the running requests.
+        public var agent: RequestAgent
+        /// How much of the body of a failed response is kept in the error. Default: 64 KiB.
+        public var errorBodyBytes = 64 << 10
+
+        package var customTransport: (any Transport)?
+        package var timing: any Timing = SystemTiming()
+        package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+        /// - Parameters:
+        ///   - transport: what carries requests; libcurl by default. Tests put a mock here.
+        ///   - agent: who retains them; ``RequestAgent/shared`` by default.
+        public init(transport: (any Transport)? = nil, agent: RequestAgent = .shared, deliveryQueue: DispatchQueue? = nil) {
+            customTransport = transport
+            self.agent = agent
+            self.deliveryQueue = deliveryQueue ?? DispatchQueue(label: "scopednet.delivery")
+        }
+
+        static let defaultUserAgent = "ScopedNet/0.1 (Linux)"
+    }
+}
+
+extension Session.Configuration {
+    /// The hard limits on connections and on waiting.
+    public var limits: ConnectionLimits {
+        get { transport.limits }
+        set { transport.limits = newValue }
+    }
+
+    public var tls: TLSConfiguration {
+        get { transport.tls }
+        set { transport.tls = newValue }
+    }
+
+    public var proxy: ProxyConfiguration {
+        get { transport.proxy }
+        set { transport.proxy = newValue }
+    }
+}

@@ -1,0 +1,66 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+/// Making requests. Nothing is sent before a start; mistakes (a malformed URL, a header with a line end) come as an ordinary failure
+/// of the run, never from here.
+extension Session {
+    /// A request whose value is the body.
+    public func request(
+        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil
+    ) -> Request<Data> {
+        request(url, method: method, headers: headers, body: body, decoder: .data)
+    }
+
+    public func request(
+        _ url: URL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil
+    ) -> Request<Data> {
+        request(url.absoluteString, method: method, headers: headers, body: body, decoder: .data)
+    }
+
+    /// A request whose value is what `decoder` makes of the body.
+    public func request<Value: Sendable>(
+        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, decoder: ResponseDecoder<Value>
+    ) -> Request<Value> {
+        Request(
+            session: self, decoder: decoder,
+            description: RequestDescription(url: url, method: method, headers: headers, body: body, options: configuration.options, destination: nil))
+    }
+
+    /// GET a JSON document.
+    public func get<Value: Decodable & Sendable>(_ url: String, as type: Value.Type = Value.self, headers: HTTPFields = [:]) -> Request<Value> {
+        var headers = headers
+        if headers[.accept] == nil { headers[.accept] = "application/json" }
+        return request(url, headers: headers, decoder: .json(type))
+    }
+
+    /// GET a file. The destination is replaced in one step, on success only; the folder must exist.
+    public func download(_ url: String, to file: URL, headers: HTTPFields = [:]) -> Request<URL> {
+        var options = configuration.options
+        options.acceptsCompression = false
+        return Request(
+            session: self, decoder: ResponseDecoder(immediately: { _, _ in file }),
+            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: options, destination: file.path))
+    }
+
+    /// Sends and awaits; the same as `request(…).value()`.
+    public func send(
+        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil
+    ) async throws(NetworkError) -> Response<Data> {
+        try await request(url, method: method, headers: headers, body: body).response()
+    }
+
+    /// Sends and awaits a request's response.
+    public func send<Value: Sendable>(_ request: Request<Value>, in bag: DeallocBag? = nil) async throws(NetworkError) -> Response<Value> {
+        try await request.response(in: bag)
+    }
+}
+
+/// What a request was asked to be, before it is checked.
+package struct RequestDescription: Sendable {
+    var url: String
+    var method: HTTPRequest.Method
+    var headers: HTTPFields
+    var body: RequestBody?
+    var options: RequestOptions
+    var destination: String?
+}

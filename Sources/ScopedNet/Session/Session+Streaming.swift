@@ -1,0 +1,149 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+extension Session {
+    /// GET whose body is read as it arrives, with backpressure.
+    ///
+    /// Returns when the head is there. Leaving the loop over ``StreamedResponse/bytes``, ending `bag` or cancelling the task stops the transfer.
+    ///
+    /// - Parameter window: bytes that may wait for the reader before the connection is paused.
+    public func stream(
+        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, in bag: DeallocBag? = nil,
+        window: Int = 256 << 10, fileID: String = #fileID, line: Int = #line
+    ) async throws(NetworkError) -> StreamedResponse {
+        let stream = BodyStream(window: window)
+        let opening = StreamOpening()
+        let request = self.request(url, method: method, headers: headers, body: body, decoder: .head).options { options in
+            if !(Capabilities.current.pausesHTTP2Safely), options.httpVersion == .automatic { options.httpVersion = .http1 }
+        }
+        var handlers = RunHandlers<ResponseHead>()
+        handlers.head = .one(Callback(lane: .resumption, origin: CodeOrigin(fileID, line)) { opening.succeed($0) })
+        handlers.resolve = { result in
+            switch result {
+            case .success(let response): opening.succeed(response.head)
+            case .failure(let error):
+                opening.fail(error)
+                stream.finish(error)
+            }
+        }
+        let started = request.start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: handlers, stream: stream)
+        let run = started.run
+        if started.isRefused {
+            throw NetworkError(.refused, phase: .preparing, message: "run \(run.id) is under way", requestID: run.id)
+        }
+        let head = try await opening.head { _ = run.core.cancel(.taskCancelled) }
+        return StreamedResponse(head: head, bytes: StreamedBytes(stream: stream, run: run, coding: head.contentEncoding, limits: configuration.options.decoding))
+    }
+}
+
+/// The head of a response whose body is still to come.
+public struct StreamedResponse: Sendable {
+    public let head: ResponseHead
+    /// The body, content codings undone. Iterate it once.
+    public let bytes: StreamedBytes
+    /// The run behind it: cancel, suspend, status.
+    public var run: Run { bytes.run }
+}
+
+/// A body in pieces, as they arrive. One iteration only; ending it early stops the transfer.
+public struct StreamedBytes: AsyncSequence, Sendable {
+    public typealias Element = Data
+    public typealias Failure = NetworkError
+
+    fileprivate let guardian: StreamGuardian
+    fileprivate let coding: String?
+    fileprivate let limits: DecodingLimits
+    let run: Run
+
+    fileprivate init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {
+        guardian = StreamGuardian(stream)
+        self.run = run
+        self.coding = coding
+        self.limits = limits
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(guardian: guardian, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, runID: run.id)
+    }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let guardian: StreamGuardian
+        private let decoder: ContentDecoder?
+        private let runID: UInt64
+        private var isOver = false
+
+        fileprivate init(guardian: StreamGuardian, decoder: ContentDecoder?, runID: UInt64) {
+            self.guardian = guardian
+            self.decoder = decoder
+            self.runID = runID
+        }
+
+        /// - Throws: ``NetworkError``, also when the transfer ends too early; never a short body without an error.
+        public mutating func next() async throws(NetworkError) -> Data? {
+            while !isOver {
+                guard let piece = try await guardian.stream.next() else {
+                    isOver = true
+                    do throws(ContentDecodingError) { try decoder?.finish() } catch {
+                        throw NetworkError(error, requestID: runID, attempt: 1)
+                    }
+                    return nil
+                }
+                guard let decoder else { return piece }
+                var decoded = Data()
+                do throws(ContentDecodingError) { try decoder.decodeAll(piece) { decoded.append(contentsOf: $0) } } catch {
+                    isOver = true
+                    guardian.stream.abandon()
+                    throw NetworkError(error, requestID: runID, attempt: 1)
+                }
+                if !decoded.isEmpty { return decoded }
+            }
+            return nil
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> Data? { try await next() }
+    }
+}
+
+/// Stops the transfer when the last sequence and iterator are gone.
+private final class StreamGuardian: Sendable {
+    let stream: BodyStream
+    init(_ stream: BodyStream) { self.stream = stream }
+    deinit { stream.abandon() }
+}
+
+/// Hands over the head, once, or the error that came instead.
+private final class StreamOpening: Sendable {
+    private enum State {
+        case waiting(CheckedContinuation<Result<ResponseHead, NetworkError>, Never>?)
+        case settled(Result<ResponseHead, NetworkError>)
+    }
+    private let state = Lock(State.waiting(nil))
+
+    func succeed(_ head: ResponseHead) { settle(.success(head)) }
+    func fail(_ error: NetworkError) { settle(.failure(error)) }
+
+    private func settle(_ result: Result<ResponseHead, NetworkError>) {
+        let continuation = state.withLock { state -> CheckedContinuation<Result<ResponseHead, NetworkError>, Never>? in
+            guard case .waiting(let continuation) = state else { return nil }
+            state = .settled(result)
+            return continuation
+        }
+        continuation?.resume(returning: result)
+    }
+
+    func head(onCancel: @escaping @Sendable () -> Void) async throws(NetworkError) -> ResponseHead {
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known = state.withLock { state -> Result<ResponseHead, NetworkError>? in
+                    if case .settled(let result) = state { return result }
+                    state = .waiting(continuation)
+                    return nil
+                }
+                if let known { continuation.resume(returning: known) }
+            }
+        } onCancel: {
+            onCancel()
+        }
+        return try result.get()
+    }
+}

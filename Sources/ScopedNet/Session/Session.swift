@@ -1,0 +1,128 @@
+import HTTPTypes
+
+/// Where requests come from: an immutable configuration, a transport and an agent.
+///
+/// Cheap to derive (``with(_:)``); derived sessions share thread, connections and agent unless TLS, proxy, network or limits differ. No shutdown is
+/// needed: a session nobody uses goes away with its thread and sockets. ``shutdown(cancelling:)`` is there for daemons.
+public final class Session: Sendable {
+    /// The defaults, for programs that need nothing else.
+    public static let shared = Session()
+
+    public let configuration: Configuration
+    public var agent: RequestAgent { configuration.agent }
+
+    package let link: TransportLink
+    package let lane: DeliveryLane
+    private let urls = Lock<[String: RequestURL]>([:])
+    private let blocks: Lock<DefaultBlocks>
+    package var transport: any Transport { link.transport }
+    package var admission: AdmissionQueue { link.admission }
+    package var timing: any Timing { configuration.timing }
+
+    private struct DefaultBlocks {
+        var plain: HeaderBlock?
+        var compressed: HeaderBlock?
+    }
+
+    public convenience init(configuration: Configuration = Configuration()) {
+        self.init(configuration: configuration, link: TransportLink(configuration))
+    }
+
+    private init(configuration: Configuration, link: TransportLink) {
+        self.configuration = configuration
+        self.link = link
+        blocks = Lock(DefaultBlocks())
+        lane = DeliveryLane(queue: configuration.deliveryQueue)
+        LiveObjects.born(.session)
+    }
+
+    deinit { LiveObjects.died(.session) }
+
+    /// A session that differs in what `change` sets.
+    public func with(_ change: (inout Configuration) -> Void) -> Session {
+        var derived = configuration
+        change(&derived)
+        let isSameTransport = derived.transport == configuration.transport && derived.customTransport === configuration.customTransport
+        return Session(configuration: derived, link: isSameTransport ? link : TransportLink(derived))
+    }
+
+    /// What the transport can do; nil with a custom one.
+    public var capabilities: Capabilities? { transport.capabilities }
+
+    /// For daemons: stops taking requests, lets running ones finish or cancels them, and returns when thread and sockets are gone.
+    ///
+    /// Later starts end with `shutdown`. It concerns every session that shares this transport.
+    public func shutdown(cancelling: Bool = true) async {
+        let runs = agent.liveRuns().filter { $0.session.link === link }
+        if cancelling { for run in runs { _ = run.cancel(.shutdown) } }
+        for run in runs { await agent.ended(run) }
+        await transport.shutdown()
+    }
+
+    func random() -> Double { configuration.random() }
+
+    // MARK: Preparing
+
+    /// URLs are parsed once; programs ask for the same few again and again.
+    package func url(_ text: String) throws(NetworkError) -> RequestURL {
+        if let known = urls.withLock({ $0[text] }) { return known }
+        let url = try RequestURL(text, relativeTo: configuration.baseURL.map { base throws(NetworkError) in try RequestURL(base) })
+        urls.withLock { urls in
+            if urls.count >= 1024 { urls.removeAll(keepingCapacity: true) }
+            urls[text] = url
+        }
+        return url
+    }
+
+    /// The fields of a request without fields of its own.
+    func defaultBlock(compressed: Bool) throws(NetworkError) -> HeaderBlock {
+        if let known = blocks.withLock({ compressed ? $0.compressed : $0.plain }) { return known }
+        let block = try headerBlock(fields([:], compressed: compressed), hasBody: false)
+        blocks.withLock { blocks in
+            if compressed { blocks.compressed = block } else { blocks.plain = block }
+        }
+        return block
+    }
+
+    /// The session's fields, overridden by the request's.
+    func fields(_ own: HTTPFields, compressed: Bool) -> HTTPFields {
+        var fields = configuration.headers
+        for name in Set(own.map(\.name)) { fields[fields: name] = own[fields: name] }
+        if fields[.acceptEncoding] == nil { fields[.acceptEncoding] = compressed ? ContentDecoder.acceptEncodingValue : "identity" }
+        if fields[.userAgent] == nil { fields[.userAgent] = Configuration.defaultUserAgent }
+        return fields
+    }
+
+    func headerBlock(_ fields: HTTPFields, hasBody: Bool) throws(NetworkError) -> HeaderBlock {
+        var suppressed: [String] = []
+        if hasBody {
+            // libcurl would claim a form, and wait a second for a 100 that many servers never send.
+            if fields[.contentType] == nil { suppressed.append("Content-Type") }
+            if fields[.expect] == nil { suppressed.append("Expect") }
+        }
+        return try HeaderBlock(fields, suppressing: suppressed)
+    }
+}
+
+/// A transport and its slots, shared by derived sessions.
+package final class TransportLink: Sendable {
+    package let transport: any Transport
+    package let admission: AdmissionQueue
+
+    init(_ configuration: Session.Configuration) {
+        transport = configuration.customTransport ?? CurlTransport(settings: configuration.transport)
+        admission = AdmissionQueue(limits: configuration.transport.limits, timing: configuration.timing)
+    }
+}
+
+extension Session {
+    /// What each attempt of a request shares.
+    package func transferOptions(_ options: RequestOptions, body: RequestBody?, isFile: Bool) -> TransferOptions {
+        var version = options.httpVersion
+        // Below libcurl 8 large HTTP/2 uploads spin while the peer's window is shut (curl #10618).
+        if version == .automatic, body?.isLarge == true, !Capabilities.current.pausesHTTP2Safely { version = .http1 }
+        return TransferOptions(
+            timeouts: options.timeouts, httpVersion: version, maxHeaderBytes: options.maxHeaderBytes,
+            bufferBytes: isFile ? 256 << 10 : 16 << 10)
+    }
+}

@@ -1,0 +1,156 @@
+package import FoundationEssentials
+
+/// A response body as it arrives, with real backpressure: at most `window` bytes are buffered, then the connection is
+/// paused until the reader has caught up.
+///
+/// One reader only. Dropping the iterator, or leaving the loop, cancels the transfer.
+public final class BodyStream: Sendable {
+    package enum Acceptance { case accepted, pause }
+
+    private struct State {
+        var chunks: [Data] = []
+        var next = 0
+        var buffered = 0
+        var end: Result<Void, NetworkError>?
+        var isPaused = false
+        var isAbandoned = false
+        var waiter: CheckedContinuation<Void, Never>?
+        var onDrained: (@Sendable () -> Void)?
+        var onAbandoned: (@Sendable () -> Void)?
+    }
+
+    /// Bytes that may be buffered before the connection is paused. Default: 256 KiB.
+    public let window: Int
+    private let state: Lock<State>
+
+    package init(window: Int = 256 << 10) {
+        self.window = window
+        state = Lock(State())
+        LiveObjects.born(.bodyStream)
+    }
+
+    deinit { LiveObjects.died(.bodyStream) }
+
+    /// `drained` asks the transport to go on; `abandoned` asks it to stop. Both may be called on the reader's thread.
+    package func connect(drained: @escaping @Sendable () -> Void, abandoned: @escaping @Sendable () -> Void) {
+        let late = state.withLock { state -> Bool in
+            state.onDrained = drained
+            state.onAbandoned = abandoned
+            return state.isAbandoned
+        }
+        if late { abandoned() }
+    }
+
+    // MARK: Transport's side
+
+    package func offer(_ bytes: UnsafeRawBufferPointer) -> Acceptance {
+        let (accepted, waiter) = state.withLock { state -> (Acceptance, CheckedContinuation<Void, Never>?) in
+            // The reader is gone: swallow until the cancel arrives.
+            if state.isAbandoned { return (.accepted, nil) }
+            guard state.buffered < window else {
+                state.isPaused = true
+                return (.pause, nil)
+            }
+            state.chunks.append(Data(bytes))
+            state.buffered += bytes.count
+            defer { state.waiter = nil }
+            return (.accepted, state.waiter)
+        }
+        resume(waiter)
+        return accepted
+    }
+
+    package func finish(_ error: NetworkError?) {
+        let (waiter, callbacks) = state.withLock { state in
+            if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
+            defer {
+                state.waiter = nil
+                state.onDrained = nil
+                state.onAbandoned = nil
+            }
+            return (state.waiter, (state.onDrained, state.onAbandoned))
+        }
+        _ = callbacks
+        resume(waiter)
+    }
+
+    /// Resuming a task may run its executor's `enqueue`: not here, where the network thread may be calling.
+    private func resume(_ waiter: CheckedContinuation<Void, Never>?) {
+        guard let waiter else { return }
+        DeliveryLane.resumption.enqueue(.work { waiter.resume() })
+    }
+
+    // MARK: Reader's side
+
+    package func abandon() {
+        let (abandoned, chunks) = state.withLock { state in
+            state.isAbandoned = true
+            let chunks = state.chunks
+            state.chunks = []
+            state.buffered = 0
+            defer { state.onAbandoned = nil; state.onDrained = nil }
+            return (state.onAbandoned, chunks)
+        }
+        _ = chunks
+        abandoned?()
+    }
+
+    private enum Taken { case chunk(Data, wake: (@Sendable () -> Void)?), end(NetworkError?), wait }
+
+    private func take() -> Taken {
+        state.withLock { state in
+            guard state.next < state.chunks.count else {
+                switch state.end {
+                case .failure(let error): return .end(error)
+                case .success: return .end(nil)
+                case nil: return .wait
+                }
+            }
+            let chunk = state.chunks[state.next]
+            state.chunks[state.next] = Data()
+            state.next += 1
+            if state.next == state.chunks.count {
+                state.chunks.removeAll(keepingCapacity: true)
+                state.next = 0
+            }
+            state.buffered -= chunk.count
+            // Half empty before the connection goes on: fewer pauses for the same memory.
+            guard state.isPaused, state.buffered <= window / 2 else { return .chunk(chunk, wake: nil) }
+            state.isPaused = false
+            return .chunk(chunk, wake: state.onDrained)
+        }
+    }
+
+    /// The next piece; nil at the end of a complete body.
+    package func next() async throws(NetworkError) -> Data? {
+        while true {
+            switch take() {
+            case .chunk(let data, let wake):
+                wake?()
+                return data
+            case .end(let error):
+                if let error { throw error }
+                return nil
+            case .wait:
+                await withTaskCancellationHandler {
+                    await withCheckedContinuation { continuation in
+                        let ready = state.withLock { state -> Bool in
+                            if state.next < state.chunks.count || state.end != nil || state.isAbandoned { return true }
+                            state.waiter = continuation
+                            return false
+                        }
+                        if ready { continuation.resume() }
+                    }
+                } onCancel: {
+                    abandon()
+                }
+                if Task.isCancelled, state.withLock({ $0.end == nil }) {
+                    finish(.cancelled(.taskCancelled, requestID: 0))
+                }
+            }
+        }
+    }
+
+    /// Bytes held right now; tests use it to show the bound.
+    package var bufferedBytes: Int { state.withLock { $0.buffered } }
+}

@@ -1,0 +1,55 @@
+import CCurl
+
+/// What the libcurl this process runs on can do, what it lacks, and what is done instead. Print it.
+public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
+    /// "7.88.1"
+    public let curlVersion: String
+    /// major << 16 | minor << 8 | patch, as libcurl counts.
+    public let curlVersionNumber: UInt32
+    /// "OpenSSL/3.0.19"; empty without TLS.
+    public let tlsLibrary: String
+    public let hasHTTP2: Bool
+    public let hasHTTP3: Bool
+    public let hasIPv6: Bool
+    public let hasUnixSockets: Bool
+    public let hasAsynchronousDNS: Bool
+    /// Content codings this library decodes by itself.
+    public let contentCodings: [String]
+
+    public static let current = Capabilities()
+
+    private init() {
+        CurlGlobal.prepare()
+        let info = curl_version_info(CURLVERSION_TENTH).pointee
+        func has(_ feature: Int32) -> Bool { info.features & feature != 0 }
+        curlVersion = info.version.map { String(cString: $0) } ?? ""
+        curlVersionNumber = info.version_num
+        tlsLibrary = info.ssl_version.map { String(cString: $0) } ?? ""
+        hasHTTP2 = has(CURL_VERSION_HTTP2)
+        hasHTTP3 = has(CURL_VERSION_HTTP3)
+        hasIPv6 = has(CURL_VERSION_IPV6)
+        hasUnixSockets = has(CURL_VERSION_UNIX_SOCKETS)
+        hasAsynchronousDNS = has(CURL_VERSION_ASYNCHDNS)
+        contentCodings = ContentDecoder.supportedCodings
+    }
+
+    /// Pausing HTTP/2 streams is bounded only from libcurl 8 on.
+    package var pausesHTTP2Safely: Bool { curlVersionNumber >= 0x080000 && !(0x081000...0x081001).contains(curlVersionNumber) }
+
+    public var description: String {
+        func mark(_ available: Bool, _ name: String, otherwise: String) -> String {
+            available ? "  yes  \(name)" : "  no   \(name): \(otherwise)"
+        }
+        return """
+            libcurl \(curlVersion), \(tlsLibrary.isEmpty ? "no TLS" : tlsLibrary)
+            \(mark(!tlsLibrary.isEmpty, "TLS", otherwise: "https requests fail with tlsFailed"))
+            \(mark(hasHTTP2, "HTTP/2", otherwise: "HTTP/1.1 is used"))
+            \(mark(pausesHTTP2Safely, "bounded HTTP/2 pausing", otherwise: "streamed and suspendable requests use HTTP/1.1"))
+            \(mark(hasHTTP3, "HTTP/3", otherwise: "not offered; HTTP/2 is used"))
+            \(mark(hasIPv6, "IPv6", otherwise: "IPv4 only"))
+            \(mark(hasUnixSockets, "unix sockets", otherwise: "unixSocketPath fails"))
+            \(mark(hasAsynchronousDNS, "asynchronous DNS", otherwise: "a slow name lookup holds up the network thread"))
+              codings decoded: \(contentCodings.joined(separator: ", ")); others are passed through as they came
+            """
+    }
+}

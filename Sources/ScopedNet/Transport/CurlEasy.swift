@@ -1,0 +1,478 @@
+import CCurl
+import FoundationEssentials
+import HTTPTypes
+
+/// One libcurl easy handle and the transfer it is busy with. Network thread only; pooled, because a handle is expensive.
+final class CurlEasy {
+    let handle: UnsafeMutableRawPointer
+    let errorText: UnsafeMutablePointer<CChar>
+    private unowned let loop: CurlLoop
+    /// Something was set that only a reset takes back.
+    private var isDirty = true
+
+    // The transfer at hand
+    private(set) var id: TransferID?
+    private(set) var sink: (any TransferSink)?
+    private var transfer: TransferRequest?
+    private var head: ResponseHead?
+    private var parser = ResponseHeadParser()
+    private var destination = BodyDestination.memory(limit: 0)
+    private var body = BodyBuffer()
+    private var received: Int64 = 0
+    private var expected: Int64?
+    private var failure: NetworkError?
+    private var uploadFeed: UploadFeed?
+    private var requestsSent = 0
+
+    // Clocks, in nanoseconds of CLOCK_MONOTONIC
+    private var began: UInt64 = 0
+    private var lastActivity: UInt64 = 0
+    private var startedAt = ContinuousClock.now
+
+    // Pauses
+    private var isSuspended = false
+    private var isReadPaused = false
+    private var isWritePaused = false
+
+    init?(loop: CurlLoop) {
+        guard let handle = curl_easy_init() else { return nil }
+        self.handle = handle
+        self.loop = loop
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        LiveObjects.born(.easyHandle)
+    }
+
+    func destroy() {
+        curl_easy_cleanup(handle)
+        errorText.deallocate()
+        LiveObjects.died(.easyHandle)
+    }
+
+    var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+    var loopContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(loop).toOpaque() }
+    var share: UnsafeMutableRawPointer? { loop.share }
+
+    static func of(_ handle: UnsafeMutableRawPointer) -> CurlEasy? {
+        var context: UnsafePointer<CChar>?
+        guard scurl_get_string(handle, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { return nil }
+        return Unmanaged<CurlEasy>.fromOpaque(UnsafeRawPointer(context)).takeUnretainedValue()
+    }
+
+    // MARK: Beginning
+
+    func begin(_ transfer: TransferRequest, sink: any TransferSink) throws(NetworkError) {
+        if isDirty {
+            curl_easy_reset(handle)
+            try loop.profile.apply(to: self)
+            isDirty = false
+        }
+        let options = CurlOptions(handle: handle)
+        if loop.profile.choosesProxyPerRequest { try loop.profile.applyProxy(to: self, for: transfer.url) }
+        _ = scurl_set_url(handle, transfer.url.handle)
+        _ = scurl_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers.list)
+        let timeouts = transfer.options.timeouts
+        options.set(CURLOPT_CONNECTTIMEOUT_MS, timeouts.connect?.milliseconds ?? Int(Int32.max))
+        try setVersion(transfer, options)
+        try setMethodAndBody(transfer, options)
+        if transfer.wantsMilestones || !transfer.method.isIdempotent {
+            isDirty = true
+            options.set(CURLOPT_PREREQDATA, context)
+            _ = scurl_set_prereq_callback(handle, CurlCallbacks.beforeRequest)
+        }
+        if transfer.options.bufferBytes != 16 << 10 {
+            isDirty = true
+            options.set(CURLOPT_BUFFERSIZE, transfer.options.bufferBytes)
+        }
+        if transfer.options.usesFreshConnection {
+            isDirty = true
+            options.set(CURLOPT_FRESH_CONNECT, 1)
+        }
+        self.transfer = transfer
+        self.sink = sink
+        parser = ResponseHeadParser(limits: transfer.options.headLimits)
+        id = transfer.id
+        began = loop.now
+        lastActivity = loop.now
+        startedAt = .now
+        LiveObjects.born(.transfer)
+    }
+
+    private func setVersion(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
+        switch transfer.options.httpVersion {
+        case .automatic where transfer.url.scheme == "http": break
+        case .automatic, .http2:
+            options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2TLS)
+            options.set(CURLOPT_PIPEWAIT, 1)
+        case .http1:
+            isDirty = true
+            options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_1_1)
+        case .http2PriorKnowledge:
+            isDirty = true
+            options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+            options.set(CURLOPT_PIPEWAIT, 1)
+        }
+    }
+
+    private func setMethodAndBody(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
+        let method = transfer.method
+        if let body = transfer.body {
+            isDirty = true
+            let feed = try UploadFeed(body)
+            uploadFeed = feed
+            let id = transfer.id
+            let thread = loop.thread
+            feed.begin { thread.post(.unpause(id)) }
+            options.set(CURLOPT_POST, 1)
+            options.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+            options.set(CURLOPT_POSTFIELDSIZE_LARGE, large: feed.length ?? -1)
+            options.set(CURLOPT_READDATA, context)
+            options.set(CURLOPT_SEEKDATA, context)
+            _ = scurl_set_data_callback(handle, CURLOPT_READFUNCTION, CurlCallbacks.read)
+            _ = scurl_set_seek_callback(handle, CurlCallbacks.seek)
+            if let bytes = feed.contiguousBytes {
+                // Small bodies travel in one packet with their head.
+                _ = scurl_set_pointer(handle, CURLOPT_POSTFIELDS, bytes)
+            } else {
+                _ = scurl_set_pointer(handle, CURLOPT_POSTFIELDS, nil)
+                options.set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+            }
+            if transfer.wantsProgress {
+                options.set(CURLOPT_NOPROGRESS, 0)
+                options.set(CURLOPT_XFERINFODATA, context)
+                _ = scurl_set_progress_callback(handle, CurlCallbacks.progress)
+            }
+            return
+        }
+        switch method {
+        case .get: break
+        case .head:
+            isDirty = true
+            options.set(CURLOPT_NOBODY, 1)
+        case .post, .put, .patch:
+            // A method that means a body and has none says so: Content-Length: 0 (RFC 9110 section 8.6).
+            isDirty = true
+            options.set(CURLOPT_POST, 1)
+            options.set(CURLOPT_POSTFIELDSIZE, 0)
+            options.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+        default:
+            isDirty = true
+            options.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+        }
+    }
+
+    // MARK: Ending
+
+    /// The first reason wins; libcurl's code is then a consequence.
+    func fail(with error: NetworkError) { if failure == nil { failure = error } }
+
+    func result(_ code: CURLcode) -> TransferResult {
+        var result = TransferResult()
+        result.metrics = metrics()
+        result.error = failure ?? (code == CURLE_OK ? nil : CurlError(easy: self, code: code).networkError)
+        if result.error == nil, head == nil {
+            result.error = error(.badResponse, "the server sent no response head")
+        }
+        result.error?.response = head
+        result.error?.connectionReused = result.metrics.isConnectionReused
+        result.error?.responseBytesReceived = result.metrics.headerBytesReceived > 0 || received > 0
+        result.head = head
+        result.body = body.take()
+        if case .stream(let stream) = destination { stream.finish(result.error) }
+        return result
+    }
+
+    /// Takes back what belongs to one transfer; the handle and its options stay.
+    func end() {
+        if id != nil { LiveObjects.died(.transfer) }
+        uploadFeed?.end()
+        uploadFeed = nil
+        if body.count > 0 { body = BodyBuffer() }
+        id = nil
+        sink = nil
+        transfer = nil
+        head = nil
+        destination = .memory(limit: 0)
+        received = 0
+        expected = nil
+        failure = nil
+        requestsSent = 0
+        isSuspended = false
+        isReadPaused = false
+        isWritePaused = false
+        errorText[0] = 0
+    }
+
+    func error(_ code: NetworkError.Code, _ message: String, phase: NetworkError.Phase? = nil, curl: Int32? = nil) -> NetworkError {
+        NetworkError(
+            code, phase: phase ?? self.phase, message: message, requestID: transfer?.requestID ?? 0, attempt: transfer?.attempt ?? 1,
+            curlCode: curl)
+    }
+
+    /// How far libcurl has come, by its timers.
+    var phase: NetworkError.Phase {
+        if head != nil { return .receiving }
+        if time(CURLINFO_PRETRANSFER_TIME_T) > 0 {
+            return uploadFeed.map { $0.isDone } ?? true ? .awaitingResponse : .sending
+        }
+        if time(CURLINFO_CONNECT_TIME_T) > 0 { return transfer?.url.scheme == "https" ? .securing : .connecting }
+        return time(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving
+    }
+
+    // MARK: Receiving
+
+    func receivedHeader(_ line: UnsafeRawBufferPointer) -> Int {
+        lastActivity = loop.now
+        guard let transfer, let sink, let id else { return 0 }
+        do throws(ResponseHeadError) {
+            switch try parser.receive(line: line) {
+            case .statusLine, .field, .trailer, .skipped: break
+            case .informational:
+                if transfer.wantsMilestones { sink.transfer(id, didReach: .informational(ResponseHead(parser)), turn: loop.turn) }
+            case .headComplete:
+                let complete = ResponseHead(parser)
+                head = complete
+                destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
+                connectStream()
+            }
+            return line.count
+        } catch {
+            switch error {
+            case .headTooLarge, .tooManyFields: fail(with: self.error(.headersTooLarge, error.description))
+            case .malformedStatusLine, .malformedContentLength, .conflictingContentLength:
+                fail(with: self.error(.badResponse, error.description))
+            }
+            return 0
+        }
+    }
+
+    private func connectStream() {
+        guard case .stream(let stream) = destination, let id else { return }
+        let thread = loop.thread
+        stream.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.cancel(id)) })
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) -> Int {
+        lastActivity = loop.now
+        if received == 0 { expectBody() }
+        switch destination {
+        case .memory(let limit):
+            guard body.count + bytes.count <= limit else {
+                fail(with: error(.bodyTooLarge, "the response body exceeds \(limit) bytes"))
+                return 0
+            }
+            body.append(bytes)
+        case .memoryPrefix(let limit):
+            let room = max(0, limit - body.count)
+            if room > 0 { body.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(room))) }
+        case .file(let file):
+            do throws(NetworkError) { try file.write(bytes) } catch {
+                var failure = error
+                failure.requestID = transfer?.requestID ?? 0
+                fail(with: failure)
+                return 0
+            }
+        case .stream(let stream):
+            if stream.offer(bytes) == .pause {
+                isReadPaused = true
+                return SCURL_WRITE_PAUSE
+            }
+        }
+        received += Int64(bytes.count)
+        if let transfer, transfer.wantsProgress, let sink {
+            sink.transfer(transfer.id, didReceive: received, of: expected, turn: loop.turn)
+        }
+        return bytes.count
+    }
+
+    private func expectBody() {
+        let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        guard length >= 0 else { return }
+        expected = length
+        if case .memory(let limit) = destination { body.reserve(min(Int(clamping: length), limit)) }
+    }
+
+    // MARK: Sending
+
+    func upload(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let uploadFeed else { return 0 }
+        switch uploadFeed.read(into: buffer) {
+        case .bytes(let count):
+            lastActivity = loop.now
+            return count
+        case .end: return 0
+        case .notYet:
+            isWritePaused = true
+            return SCURL_READ_PAUSE
+        case .failed(let underlying):
+            var error = error(uploadFeed.failureCode, uploadFeed.failureText(underlying), phase: .sending)
+            error.underlying = underlying
+            fail(with: error)
+            return SCURL_READ_ABORT
+        }
+    }
+
+    func seekUpload(to offset: Int64, origin: Int32) -> Bool {
+        if origin == 0, uploadFeed?.rewind(to: offset) == true { return true }
+        fail(with: error(.bodyNotReplayable, "the server asked for the body again, and it can be read once only", phase: .sending))
+        return false
+    }
+
+    func uploaded(_ sent: Int64, of total: Int64) {
+        guard let transfer, let sink, transfer.body != nil, sent > uploadReported else { return }
+        uploadReported = sent
+        lastActivity = loop.now
+        sink.transfer(transfer.id, didSend: sent, of: total > 0 ? total : uploadFeed?.length, turn: loop.turn)
+    }
+
+    private var uploadReported: Int64 {
+        get { uploadFeed?.reported ?? 0 }
+        set { uploadFeed?.reported = newValue }
+    }
+
+    /// The connection is ready and the request goes out now.
+    func connected(_ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
+        guard let transfer, let sink else { return false }
+        requestsSent += 1
+        // libcurl repeats a request when a reused connection dies before the first byte. For a method that is not idempotent
+        // that may do the work twice (RFC 9110 section 9.2.2), so the second sending is refused.
+        if requestsSent > 1, !transfer.method.isIdempotent {
+            fail(with: error(.connectionLost, "the pooled connection was closed by the server; the request may have reached it", phase: .awaitingResponse))
+            return false
+        }
+        guard transfer.wantsMilestones else { return true }
+        let secured = duration(CURLINFO_APPCONNECT_TIME_T)
+        var connections = 0
+        _ = scurl_get_long(handle, CURLINFO_NUM_CONNECTS, &connections)
+        let timings = ConnectionTimings(
+            nameLookup: duration(CURLINFO_NAMELOOKUP_TIME_T), connect: duration(CURLINFO_CONNECT_TIME_T),
+            secured: secured > .zero ? secured : nil,
+            remoteAddress: remote.map { String(cString: $0) } ?? "", remotePort: Int(remotePort),
+            localAddress: local.map { String(cString: $0) } ?? "", localPort: Int(localPort), isReused: connections == 0)
+        sink.transfer(transfer.id, didReach: .connected(timings), turn: loop.turn)
+        return true
+    }
+
+    // MARK: Pausing
+
+    /// - Returns: true when libcurl must be run.
+    func setSuspended(_ suspended: Bool) -> Bool {
+        guard suspended != isSuspended else { return false }
+        isSuspended = suspended
+        lastActivity = loop.now
+        if !suspended { loop.arm(nextDeadline(now: loop.now)) }
+        return applyPauses()
+    }
+
+    func unpause() -> Bool {
+        isReadPaused = false
+        isWritePaused = false
+        lastActivity = loop.now
+        loop.arm(nextDeadline(now: loop.now))
+        return isSuspended ? false : applyPauses()
+    }
+
+    private func applyPauses() -> Bool {
+        if !isSuspended {
+            isReadPaused = false
+            isWritePaused = false
+        }
+        curl_easy_pause(handle, isSuspended ? CURLPAUSE_ALL : CURLPAUSE_CONT)
+        return true
+    }
+
+    // MARK: Clocks
+
+    /// When this transfer has to be looked at next, if nothing happens.
+    func nextDeadline(now: UInt64) -> UInt64 {
+        guard let transfer else { return .max }
+        let total = transfer.deadline ?? .max
+        guard !isSuspended, !isReadPaused, !isWritePaused else { return total }
+        let clock = currentClock(transfer.options.timeouts)
+        return min(total, clock.map { lastActivity &+ $0.limit.nanoseconds } ?? .max)
+    }
+
+    private func currentClock(_ timeouts: Timeouts) -> (code: NetworkError.Code, limit: Duration)? {
+        if head != nil { return timeouts.idle.map { (.idleTimeout, $0) } }
+        if let uploadFeed, !uploadFeed.isDone, uploadFeed.hasBegun { return timeouts.idle.map { (.idleTimeout, $0) } }
+        return timeouts.firstByte.map { (.firstByteTimeout, $0) }
+    }
+
+    func overdue(now: UInt64) -> NetworkError? {
+        guard let transfer else { return nil }
+        if let deadline = transfer.deadline, deadline <= now {
+            return error(.totalTimeout, "the total time of \(transfer.options.timeouts.total ?? .zero) is over")
+        }
+        guard nextDeadline(now: now) <= now, let clock = currentClock(transfer.options.timeouts) else { return nil }
+        if head == nil {
+            // Connecting has its own clock, in libcurl; the first byte's starts when the request can be sent.
+            let sent = UInt64(max(0, time(CURLINFO_PRETRANSFER_TIME_T))) * 1_000
+            guard sent > 0 else {
+                lastActivity = now
+                return nil
+            }
+            if began + sent > lastActivity {
+                lastActivity = began + sent
+                if lastActivity &+ clock.limit.nanoseconds > now { return nil }
+            }
+        }
+        return error(clock.code, head == nil ? "no response for \(clock.limit)" : "no byte for \(clock.limit)")
+    }
+
+    // MARK: Reading libcurl
+
+    func time(_ info: CURLINFO) -> Int64 { max(0, offset(info)) }
+    private func duration(_ info: CURLINFO) -> Duration { .microseconds(time(info)) }
+
+    private func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        _ = scurl_get_off(handle, info, &value)
+        return Int64(value)
+    }
+
+    func number(_ info: CURLINFO) -> Int {
+        var value = 0
+        _ = scurl_get_long(handle, info, &value)
+        return value
+    }
+
+    private func text(_ info: CURLINFO) -> String {
+        var value: UnsafePointer<CChar>?
+        _ = scurl_get_string(handle, info, &value)
+        return value.map { String(cString: $0) } ?? ""
+    }
+
+    private func metrics() -> TransferMetrics {
+        var metrics = TransferMetrics()
+        metrics.started = startedAt
+        metrics.nameLookup = duration(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.connect = duration(CURLINFO_CONNECT_TIME_T)
+        metrics.secured = duration(CURLINFO_APPCONNECT_TIME_T)
+        metrics.requestSent = duration(CURLINFO_PRETRANSFER_TIME_T)
+        metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = duration(CURLINFO_TOTAL_TIME_T)
+        metrics.bodyBytesSent = time(CURLINFO_SIZE_UPLOAD_T)
+        metrics.bodyBytesReceived = received
+        metrics.headerBytesReceived = number(CURLINFO_HEADER_SIZE)
+        metrics.requestBytes = number(CURLINFO_REQUEST_SIZE)
+        metrics.isConnectionReused = metrics.requestSent > .zero && number(CURLINFO_NUM_CONNECTS) == 0
+        metrics.httpVersion = head?.version ?? ""
+        metrics.remoteAddress = text(CURLINFO_PRIMARY_IP)
+        metrics.remotePort = number(CURLINFO_PRIMARY_PORT)
+        metrics.localPort = number(CURLINFO_LOCAL_PORT)
+        return metrics
+    }
+
+    var transferURL: RequestURL? { transfer?.url }
+    var hasHead: Bool { head != nil }
+}
+
+extension HTTPRequest.Method {
+    /// RFC 9110 section 9.2.2.
+    package var isIdempotent: Bool {
+        switch self {
+        case .get, .head, .put, .delete, .options, .trace: true
+        default: false
+        }
+    }
+}

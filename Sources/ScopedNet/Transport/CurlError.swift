@@ -1,0 +1,82 @@
+import CCurl
+import Glibc
+
+/// What a `CURLcode` means for a caller: libcurl's codes are coarse, so errno, the verification result and the text help.
+struct CurlError {
+    let easy: CurlEasy
+    let code: CURLcode
+
+    var networkError: NetworkError {
+        let (name, phase) = meaning
+        var text = String(cString: easy.errorText)
+        if text.isEmpty { text = String(cString: curl_easy_strerror(code)) }
+        return easy.error(name, text, phase: phase, curl: Int32(bitPattern: code.rawValue))
+    }
+
+    private var text: String { String(cString: easy.errorText) }
+
+    private var meaning: (NetworkError.Code, NetworkError.Phase?) {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: (.nameNotResolved, .resolving)
+        case CURLE_COULDNT_RESOLVE_PROXY: (.proxyNotResolved, .resolving)
+        case CURLE_COULDNT_CONNECT: (connectFailure, .connecting)
+        case CURLE_OPERATION_TIMEDOUT: (.connectTimeout, min(easy.phase, .securing))
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: (easy.phase >= .sending ? .badResponse : .invalidURL, nil)
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING: (.badResponse, nil)
+        case CURLE_GOT_NOTHING: (.connectionLost, .awaitingResponse)
+        case CURLE_PARTIAL_FILE: (.truncatedBody, .receiving)
+        case CURLE_SEND_ERROR: (.connectionLost, nil)
+        case CURLE_RECV_ERROR: (receiveFailure, nil)
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM: (easy.hasHead ? .truncatedBody : .connectionLost, nil)
+        case CURLE_SEND_FAIL_REWIND: (.bodyNotReplayable, .sending)
+        case CURLE_SSL_CONNECT_ERROR: (tlsFailure, .securing)
+        case CURLE_PEER_FAILED_VERIFICATION: (certificateFailure, .securing)
+        case CURLE_SSL_CERTPROBLEM: (.clientCertificateFailed, .securing)
+        case CURLE_SSL_CACERT_BADFILE: (.fileUnreadable, .securing)
+        case CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_ISSUER_ERROR, CURLE_USE_SSL_FAILED: (.tlsFailed, .securing)
+        case CURLE_PROXY: (.proxyFailed, .connecting)
+        case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT: (.resources, nil)
+        case CURLE_INTERFACE_FAILED: (.connectionFailed, .connecting)
+        default: (.other, nil)
+        }
+    }
+
+    private var connectFailure: NetworkError.Code {
+        switch Int32(easy.number(CURLINFO_OS_ERRNO)) {
+        case ECONNREFUSED: .connectionRefused
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resources
+        default: .connectionFailed
+        }
+    }
+
+    private var receiveFailure: NetworkError.Code {
+        // libcurl 7.88 reports three different things as "receive error".
+        let text = text
+        if text.contains("CONNECT") || text.contains("proxy") || text.contains("Proxy") { return .proxyFailed }
+        if text.contains("chunk") || text.contains("hexadecimal") || text.contains("Illegal") || text.contains("Malformed") {
+            return .badResponse
+        }
+        return .connectionLost
+    }
+
+    private var tlsFailure: NetworkError.Code {
+        let text = text
+        // TLS 1.3 servers refuse a missing client certificate after the handshake, with an alert.
+        return text.contains("certificate required") || text.contains("handshake failure") && text.contains("alert") ? .clientCertificateFailed : .tlsFailed
+    }
+
+    /// X509_V_ERR_* of openssl/x509_vfy.h, which other TLS libraries of libcurl use too or leave at zero.
+    private var certificateFailure: NetworkError.Code {
+        switch easy.number(CURLINFO_SSL_VERIFYRESULT) {
+        case 9, 10: .certificateExpired
+        case 62: .certificateWrongHost
+        case 0 where text.contains("subject name") || text.contains("target host"): .certificateWrongHost
+        default: text.contains("expired") ? .certificateExpired : .certificateUntrusted
+        }
+    }
+}
+
+extension NetworkError {
+    static func cancelledTransfer(_ easy: CurlEasy) -> NetworkError { easy.error(.cancelled, "the transfer was cancelled") }
+    static func stopped(_ easy: CurlEasy) -> NetworkError { easy.error(.shutdown, "the transport was shut down") }
+}

@@ -1,0 +1,48 @@
+import CCurl
+import Glibc
+import Synchronization
+
+/// libcurl's process-wide state, and a quiet process exit.
+///
+/// OpenSSL frees its tables in an exit handler; a network thread still inside a handshake would then crash the process (the stock
+/// client does). Our handler is registered after OpenSSL's, so it runs before: it asks each loop to park and waits until they have,
+/// for half a second at most.
+enum CurlGlobal {
+    private static let isExiting = Atomic<Bool>(false)
+    private static let running = Atomic<Int>(0)
+    private static let wakers = Lock<[Int32]>([])
+
+    private static let prepared: Bool = {
+        curl_global_init(SCURL_GLOBAL_ALL)
+        atexit { CurlGlobal.park() }
+        return true
+    }()
+
+    static func prepare() { _ = prepared }
+
+    static var mustPark: Bool { isExiting.load(ordering: .acquiring) }
+
+    static func loopStarted(wake: Int32) {
+        running.add(1, ordering: .relaxed)
+        wakers.withLock { $0.append(wake) }
+    }
+
+    static func loopEnded(wake: Int32) {
+        wakers.withLock { wakers in wakers.removeAll { $0 == wake } }
+        running.subtract(1, ordering: .releasing)
+    }
+
+    /// The process is going away: this thread never touches curl again.
+    static func parkForever() -> Never {
+        running.subtract(1, ordering: .releasing)
+        while true { pause() }
+    }
+
+    private static func park() {
+        isExiting.store(true, ordering: .sequentiallyConsistent)
+        let descriptors = wakers.withLock { $0 }
+        var one: UInt64 = 1
+        for descriptor in descriptors { _ = write(descriptor, &one, 8) }
+        for _ in 0..<500 where running.load(ordering: .acquiring) > 0 { usleep(1_000) }
+    }
+}

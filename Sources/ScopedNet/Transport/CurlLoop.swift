@@ -1,0 +1,273 @@
+import CCurl
+import CEpoll
+import Glibc
+
+/// The loop on the network thread: epoll, one curl multi handle, and the transfers in it. Nothing here is touched by another thread.
+final class CurlLoop {
+    let settings: TransportSettings
+    let thread: NetworkThread
+    let turn = TransportTurn()
+    private(set) var sockets: SocketTable
+    private(set) var multi: UnsafeMutableRawPointer?
+    private(set) var share: UnsafeMutableRawPointer?
+    let profile: EasyProfile
+
+    private var active: [TransferID: CurlEasy] = [:]
+    private var idle: [CurlEasy] = []
+    private var commands: [NetworkThread.Command] = []
+    /// When libcurl wants to be called without socket activity; `never` when it does not.
+    private var curlDeadline = never
+    /// When the next of our own clocks may run out.
+    private var nextSweep = never
+    private(set) var now: UInt64 = monotonicNow()
+    private var stopping: (@Sendable () -> Void)?
+
+    private static let never = UInt64.max
+    private static let maxIdleHandles = 256
+
+    init(settings: TransportSettings, thread: NetworkThread) throws(NetworkError) {
+        self.settings = settings
+        self.thread = thread
+        profile = EasyProfile(settings: settings)
+        sockets = try SocketTable(wake: thread.wakeDescriptor)
+    }
+
+    // MARK: The thread
+
+    func run() {
+        thread.markCurrent()
+        CurlGlobal.loopStarted(wake: thread.wakeDescriptor)
+        openMulti()
+        var events = [epoll_event](repeating: epoll_event(), count: 256)
+        while stopping == nil {
+            if CurlGlobal.mustPark { CurlGlobal.parkForever() }
+            drainCommands()
+            turn.end()
+            guard stopping == nil else { break }
+            let timeout = thread.prepareToSleep() ? sleepTime() : 0
+            let count = sockets.wait(into: &events, timeout: timeout)
+            if timeout != 0 { thread.didWake() }
+            now = monotonicNow()
+            handle(events, count)
+            runClocks()
+            turn.end()
+        }
+        close()
+        CurlGlobal.loopEnded(wake: thread.wakeDescriptor)
+        stopping?()
+    }
+
+    private func openMulti() {
+        multi = curl_multi_init()
+        share = curl_share_init()
+        guard let multi else { return }
+        if let share { _ = scurl_share_data(share, SCURL_LOCK_DATA_SSL) }
+        // Safety: the loop outlives the multi handle: `close()` cleans it up before `run()` returns and releases the loop.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        _ = scurl_multi_set_socket_callback(multi, CurlCallbacks.socket)
+        _ = scurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)
+        _ = scurl_multi_set_timer_callback(multi, CurlCallbacks.timer)
+        _ = scurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
+        _ = scurl_multi_set_long(multi, CURLMOPT_PIPELINING, SCURL_PIPE_MULTIPLEX)
+        // Our own queue holds the limits; libcurl's are a net below it, and its pool must hold more than can be in flight.
+        _ = scurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, settings.limits.total + 16)
+        _ = scurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, settings.limits.total + 16)
+        _ = scurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, settings.limits.streamsPerHost)
+    }
+
+    private func close() {
+        var refused = thread.close()
+        for easy in active.values { easy.fail(with: .stopped(easy)) }
+        for easy in Array(active.values) { finish(easy, CURLE_ABORTED_BY_CALLBACK) }
+        refuse(&refused)
+        turn.end()
+        for easy in idle { easy.destroy() }
+        idle = []
+        if let multi { curl_multi_cleanup(multi) }
+        if let share { curl_share_cleanup(share) }
+        multi = nil
+        share = nil
+        sockets.close()
+    }
+
+    private func refuse(_ commands: inout [NetworkThread.Command]) {
+        for command in commands {
+            switch command {
+            case .start(let transfer, let sink):
+                let error = NetworkError(
+                    .shutdown, phase: .preparing, message: "the transport was shut down", requestID: transfer.requestID,
+                    attempt: transfer.attempt)
+                sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
+            case .stop(let stopped): stopped()
+            case .cancel, .suspend, .resume, .unpause: break
+            }
+        }
+        commands = []
+    }
+
+    // MARK: Commands
+
+    private func drainCommands() {
+        // A finished transfer starts the next one from inside, so this goes on until nothing is left.
+        for _ in 0..<64 {
+            thread.takeCommands(into: &commands)
+            if commands.isEmpty { return }
+            var started = false
+            for command in commands { started = perform(command) || started }
+            commands.removeAll(keepingCapacity: true)
+            if started { kick() }
+        }
+    }
+
+    /// - Returns: true when libcurl must be run.
+    private func perform(_ command: NetworkThread.Command) -> Bool {
+        switch command {
+        case .start(let transfer, let sink): return start(transfer, sink)
+        case .cancel(let id):
+            guard let easy = active[id] else { return false }
+            easy.fail(with: .cancelledTransfer(easy))
+            finish(easy, CURLE_ABORTED_BY_CALLBACK)
+            return true
+        case .suspend(let id): return active[id]?.setSuspended(true) ?? false
+        case .resume(let id): return active[id]?.setSuspended(false) ?? false
+        case .unpause(let id): return active[id]?.unpause() ?? false
+        case .stop(let stopped):
+            let before = stopping
+            stopping = { before?(); stopped() }
+            return false
+        }
+    }
+
+    private func start(_ transfer: TransferRequest, _ sink: any TransferSink) -> Bool {
+        let easy = idle.popLast() ?? CurlEasy(loop: self)
+        do throws(NetworkError) {
+            guard let easy, let multi else { throw .resources("curl handle", ENOMEM) }
+            try easy.begin(transfer, sink: sink)
+            guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
+                throw .resources("curl transfer", ENOMEM)
+            }
+            active[transfer.id] = easy
+            arm(easy.nextDeadline(now: now))
+            return true
+        } catch {
+            var error = error
+            error.requestID = transfer.requestID
+            error.attempt = transfer.attempt
+            if let easy { recycle(easy) }
+            sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
+            return false
+        }
+    }
+
+    // MARK: Events
+
+    private func handle(_ events: [epoll_event], _ count: Int) {
+        guard let multi else { return }
+        var running: Int32 = 0
+        for index in 0..<count {
+            let event = events[index]
+            let descriptor = event.data.fd
+            if descriptor == thread.wakeDescriptor {
+                thread.clearWake()
+                continue
+            }
+            guard sockets.isWanted(descriptor) else { continue }
+            var flags: Int32 = 0
+            if event.events & SEPOLL_IN != 0 { flags |= CURL_CSELECT_IN }
+            if event.events & SEPOLL_OUT != 0 { flags |= CURL_CSELECT_OUT }
+            if event.events & (SEPOLL_ERR | SEPOLL_HUP) != 0 { flags |= CURL_CSELECT_ERR | CURL_CSELECT_IN }
+            curl_multi_socket_action(multi, descriptor, flags, &running)
+        }
+        if curlDeadline <= now { kick() } else { reap() }
+    }
+
+    /// Lets libcurl run what is due.
+    private func kick() {
+        guard let multi else { return }
+        var running: Int32 = 0
+        curlDeadline = Self.never
+        curl_multi_socket_action(multi, SCURL_SOCKET_TIMEOUT, 0, &running)
+        reap()
+    }
+
+    private func reap() {
+        guard let multi else { return }
+        var handle: UnsafeMutableRawPointer?
+        var code = CURLE_OK
+        while scurl_next_finished(multi, &handle, &code) != 0 {
+            guard let handle, let easy = CurlEasy.of(handle) else { continue }
+            finish(easy, code)
+        }
+    }
+
+    private func finish(_ easy: CurlEasy, _ code: CURLcode) {
+        guard let multi, let id = easy.id, let sink = easy.sink else { return }
+        active[id] = nil
+        let result = easy.result(code)
+        curl_multi_remove_handle(multi, easy.handle)
+        recycle(easy)
+        sink.transfer(id, didFinishWith: result, turn: turn)
+    }
+
+    private func recycle(_ easy: CurlEasy) {
+        easy.end()
+        if idle.count < Self.maxIdleHandles { idle.append(easy) } else { easy.destroy() }
+    }
+
+    // MARK: Clocks
+
+    func curlWants(timeout milliseconds: Int) {
+        switch milliseconds {
+        case ..<0: curlDeadline = Self.never
+        case 0: curlDeadline = now
+        default: curlDeadline = monotonicNow() + UInt64(milliseconds) * 1_000_000
+        }
+    }
+
+    func arm(_ deadline: UInt64) { if deadline < nextSweep { nextSweep = deadline } }
+
+    private func runClocks() {
+        guard nextSweep <= now else { return }
+        nextSweep = Self.never
+        for easy in Array(active.values) {
+            if let error = easy.overdue(now: now) {
+                easy.fail(with: error)
+                finish(easy, CURLE_OPERATION_TIMEDOUT)
+            } else {
+                arm(easy.nextDeadline(now: now))
+            }
+        }
+        if curlDeadline <= now { kick() }
+    }
+
+    /// Milliseconds for epoll_wait(2); -1 when nothing is due.
+    private func sleepTime() -> Int32 {
+        let next = min(curlDeadline, nextSweep)
+        guard next != Self.never else { return -1 }
+        let current = monotonicNow()
+        guard next > current else { return 0 }
+        return Int32(clamping: (next - current + 999_999) / 1_000_000)
+    }
+
+    // MARK: Sockets
+
+    func curlWants(_ what: Int32, on descriptor: Int32) {
+        switch what {
+        case CURL_POLL_REMOVE: sockets.unwant(descriptor)
+        case CURL_POLL_IN: sockets.want(SEPOLL_IN, on: descriptor)
+        case CURL_POLL_OUT: sockets.want(SEPOLL_OUT, on: descriptor)
+        case CURL_POLL_INOUT: sockets.want(SEPOLL_IN | SEPOLL_OUT, on: descriptor)
+        default: break
+        }
+    }
+
+    func opened(_ descriptor: Int32) { sockets.opened(descriptor) }
+    func closing(_ descriptor: Int32) { sockets.closing(descriptor) }
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+func monotonicNow() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}

@@ -1,0 +1,29 @@
+import CCurl
+
+/// curl_easy_setopt(3) by type. An option that this libcurl refuses is an error to the caller, never a trap.
+struct CurlOptions: ~Copyable {
+    let handle: UnsafeMutableRawPointer
+
+    func set(_ option: CURLoption, _ value: Int) { _ = scurl_set_long(handle, option, value) }
+    func set(_ option: CURLoption, large value: Int64) { _ = scurl_set_off(handle, option, curl_off_t(value)) }
+    /// libcurl copies the text.
+    func set(_ option: CURLoption, _ value: String?) { _ = scurl_set_string(handle, option, value) }
+    func set(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) { _ = scurl_set_pointer(handle, option, value) }
+
+    func set(_ option: CURLoption, blob text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            if let base = bytes.baseAddress { _ = scurl_set_blob(handle, option, base, bytes.count) }
+        }
+    }
+
+    /// For options the caller set and would miss.
+    func require(_ option: CURLoption, _ value: String, _ name: String) throws(NetworkError) {
+        let code = scurl_set_string(handle, option, value)
+        guard code == CURLE_OK else {
+            throw NetworkError(
+                .invalidOption, phase: .preparing, message: "\(name): \(String(cString: curl_easy_strerror(code)))",
+                curlCode: Int32(bitPattern: code.rawValue))
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package import CCurl
+public import HTTPTypes
+
+/// The header fields of a request, checked once and kept in libcurl's form, so that a thousand requests with the same fields
+/// share one list.
+public final class HeaderBlock: Sendable {
+    public let fields: HTTPFields
+
+    // Safety: built in `init` and never changed; libcurl only reads a CURLOPT_HTTPHEADER list.
+    nonisolated(unsafe) package let list: UnsafeMutablePointer<curl_slist>?
+
+    /// - Parameters:
+    ///   - fields: sent in order, duplicates kept.
+    ///   - suppressing: names libcurl would add by itself and shall not.
+    /// - Throws: ``NetworkError`` with code `invalidHeader` for CR, LF, NUL or other control characters in a value.
+    public init(_ fields: HTTPFields, suppressing: [String] = []) throws(NetworkError) {
+        self.fields = fields
+        var list: UnsafeMutablePointer<curl_slist>?
+        func append(_ line: String) -> Bool {
+            guard let longer = curl_slist_append(list, line) else { return false }
+            list = longer
+            return true
+        }
+        var complete = true
+        for field in fields {
+            guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+                curl_slist_free_all(list)
+                throw NetworkError(.invalidHeader, phase: .preparing, message: "'\(field.name)' has a control character in its value")
+            }
+            // "Name;" is libcurl's way to send a field with an empty value.
+            let value = field.value
+            complete = append(value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)") && complete
+        }
+        for name in suppressing { complete = append("\(name):") && complete }
+        guard complete else {
+            curl_slist_free_all(list)
+            throw NetworkError(.resources, phase: .preparing, message: "no memory for the header fields")
+        }
+        self.list = list
+    }
+
+    static let empty = HeaderBlock()
+
+    private init() {
+        fields = [:]
+        list = nil
+    }
+
+    deinit { curl_slist_free_all(list) }
+}

@@ -1,0 +1,119 @@
+import CEpoll
+import Glibc
+import Synchronization
+
+/// The one thread that touches curl handles, seen from outside: a mailbox and a way to wake it.
+///
+/// Commands are swapped out in one step for each turn, and the eventfd is written only when the thread may be asleep.
+final class NetworkThread: Sendable {
+    enum Command: Sendable {
+        case start(TransferRequest, any TransferSink)
+        case cancel(TransferID)
+        case suspend(TransferID)
+        case resume(TransferID)
+        /// A reader or a body sequence caught up: let the paused direction go on.
+        case unpause(TransferID)
+        case stop(@Sendable () -> Void)
+    }
+
+    private struct Mailbox {
+        var commands: [Command] = []
+        var isAwake = true
+        var isStopped = false
+    }
+
+    private let mailbox = Lock(Mailbox())
+    let wakeDescriptor: Int32
+    private let identity = Atomic<UInt>(0)
+
+    /// - Throws: `resources` when the process has no descriptor or thread left.
+    init(settings: TransportSettings) throws(NetworkError) {
+        wakeDescriptor = eventfd(0, SEVENTFD_FLAGS)
+        guard wakeDescriptor >= 0 else { throw .resources("eventfd") }
+        CurlGlobal.prepare()
+        let loop = try CurlLoop(settings: settings, thread: self)
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 512 << 10)
+        defer { pthread_attr_destroy(&attributes) }
+        var thread = pthread_t()
+        // Safety: the loop is handed to the new thread and nobody else keeps it; the thread balances the retain.
+        let box = Unmanaged.passRetained(loop)
+        let code = pthread_create(&thread, &attributes, { argument in
+            guard let argument else { return nil }
+            Unmanaged<CurlLoop>.fromOpaque(argument).takeRetainedValue().run()
+            return nil
+        }, box.toOpaque())
+        guard code == 0 else {
+            box.release()
+            throw .resources("thread", code)
+        }
+    }
+
+    deinit { Glibc.close(wakeDescriptor) }
+
+    func markCurrent() {
+        identity.store(UInt(pthread_self()), ordering: .relaxed)
+        pthread_setname_np(pthread_self(), "scopednet")
+    }
+
+    private var isCurrent: Bool { identity.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    /// - Returns: false when the thread has stopped; the command was not taken.
+    @discardableResult
+    func post(_ command: Command) -> Bool {
+        let (accepted, wake) = mailbox.withLock { mailbox -> (Bool, Bool) in
+            guard !mailbox.isStopped else { return (false, false) }
+            mailbox.commands.append(command)
+            guard !mailbox.isAwake else { return (true, false) }
+            mailbox.isAwake = true
+            return (true, true)
+        }
+        if wake { self.wake() }
+        return accepted
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        while write(wakeDescriptor, &one, 8) < 0, errno == EINTR {}
+    }
+
+    // MARK: Network thread only
+
+    func takeCommands(into commands: inout [Command]) {
+        mailbox.withLock { swap(&commands, &$0.commands) }
+    }
+
+    /// True when nothing waits: from now on a post wakes the thread.
+    func prepareToSleep() -> Bool {
+        mailbox.withLock { mailbox in
+            mailbox.isAwake = !mailbox.commands.isEmpty
+            return !mailbox.isAwake
+        }
+    }
+
+    func didWake() { mailbox.withLock { $0.isAwake = true } }
+
+    func clearWake() {
+        var count: UInt64 = 0
+        while read(wakeDescriptor, &count, 8) < 0, errno == EINTR {}
+    }
+
+    /// Refuses further commands and gives back those not yet seen.
+    func close() -> [Command] {
+        mailbox.withLock { mailbox in
+            mailbox.isStopped = true
+            defer { mailbox.commands = [] }
+            return mailbox.commands
+        }
+    }
+}
+
+extension NetworkError {
+    static func resources(_ what: String, _ code: Int32 = errno) -> NetworkError {
+        NetworkError(
+            .resources, phase: .preparing, message: "cannot create a \(what): \(String(cString: strerror(code)))",
+            underlying: SystemError(code: code))
+    }
+}

@@ -1,0 +1,25 @@
+/// Why a response head was refused.
+package enum ResponseHeadError: Error, Sendable, Hashable {
+    /// Not `HTTP/version status reason`. Carries at most its first 64 bytes.
+    case malformedStatusLine(String)
+    /// The head grew beyond `ResponseHeadParser.Limits.headBytes`.
+    case headTooLarge(limit: Int)
+    /// The head has more lines than `ResponseHeadParser.Limits.fields`.
+    case tooManyFields(limit: Int)
+    /// `Content-Length` is no number of bytes.
+    case malformedContentLength
+    /// Several `Content-Length` that disagree: a sign of response splitting.
+    case conflictingContentLength
+}
+
+extension ResponseHeadError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .malformedStatusLine(let line): "not a status line: \(line)"
+        case .headTooLarge(let limit): "the response head is larger than \(limit) bytes"
+        case .tooManyFields(let limit): "the response head has more than \(limit) fields"
+        case .malformedContentLength: "Content-Length is not a number of bytes"
+        case .conflictingContentLength: "several Content-Length fields disagree"
+        }
+    }
+}

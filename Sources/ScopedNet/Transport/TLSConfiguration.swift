@@ -1,0 +1,33 @@
+/// Whom to trust and how to prove oneself. Servers are verified by default, TLS 1.2 is the minimum.
+public struct TLSConfiguration: Sendable, Hashable {
+    public enum CertificateAuthority: Sendable, Hashable {
+        /// The system's bundle.
+        case system
+        /// A PEM file with one or more certificates.
+        case file(String)
+        /// A directory prepared by `openssl rehash`.
+        case directory(String)
+        /// PEM text in memory. Reading it for each connection costs more than a file does.
+        case pem(String)
+    }
+
+    /// What this client shows when the server asks for a certificate.
+    public enum ClientCertificate: Sendable, Hashable {
+        /// PEM files; the password is for an encrypted key.
+        case files(certificate: String, key: String, password: String? = nil)
+        /// PEM texts.
+        case pem(certificate: String, key: String)
+    }
+
+    public enum Version: Sendable, Hashable { case tls12, tls13 }
+
+    public var certificateAuthority: CertificateAuthority = .system
+    public var clientCertificate: ClientCertificate?
+    public var minimumVersion: Version = .tls12
+    /// Accepts anyone who answers. For a laboratory; never for data that matters.
+    public var dangerouslyAcceptsAnyCertificate = false
+    /// Accepts a valid certificate that was made for another host.
+    public var dangerouslyAcceptsAnyHostName = false
+
+    public init() {}
+}

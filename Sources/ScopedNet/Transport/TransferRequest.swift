@@ -1,0 +1,112 @@
+public import HTTPTypes
+
+/// One exchange as the transport sees it: a value that crosses the doorway. Redirects and retries are new ones.
+public struct TransferRequest: Sendable {
+    public let id: TransferID
+    public var url: RequestURL
+    public var method: HTTPRequest.Method
+    public var headers: HeaderBlock
+    public var body: RequestBody?
+    public var options: TransferOptions
+    /// Someone listens to progress.
+    public var wantsProgress: Bool
+    /// Someone listens to connection events.
+    public var wantsMilestones: Bool
+    /// Counts from 1; a second and later attempt of an idempotent request never reuses a pooled connection.
+    public var attempt: Int
+    /// When the run as a whole must be over, in nanoseconds of CLOCK_MONOTONIC.
+    public var deadline: UInt64?
+    /// The run this belongs to; it appears in errors and logs.
+    public var requestID: UInt64
+
+    public init(
+        url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
+        options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1, requestID: UInt64 = 0
+    ) {
+        id = TransferID()
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.body = body
+        self.options = options
+        self.wantsProgress = wantsProgress
+        self.wantsMilestones = wantsMilestones
+        self.attempt = attempt
+        self.requestID = requestID
+    }
+}
+
+/// What holds for every attempt of a request. Immutable and shared, so that starting a transfer copies one reference.
+public final class TransferOptions: Sendable {
+    public let timeouts: Timeouts
+    public let httpVersion: HTTPVersionPolicy
+    public let maxHeaderBytes: Int
+    let headLimits: ResponseHeadParser.Limits
+    /// Large bodies to or from a file are moved in larger pieces.
+    public let bufferBytes: Int
+    /// Do not take a pooled connection and do not give this one back.
+    public let usesFreshConnection: Bool
+
+    public init(
+        timeouts: Timeouts = .init(), httpVersion: HTTPVersionPolicy = .automatic, maxHeaderBytes: Int = 256 << 10,
+        bufferBytes: Int = 16 << 10, usesFreshConnection: Bool = false
+    ) {
+        self.timeouts = timeouts
+        self.httpVersion = httpVersion
+        self.maxHeaderBytes = maxHeaderBytes
+        headLimits = ResponseHeadParser.Limits(headBytes: maxHeaderBytes)
+        self.bufferBytes = bufferBytes
+        self.usesFreshConnection = usesFreshConnection
+    }
+
+    /// For the silent reconnect: the pool has just shown that it holds dead connections.
+    var withFreshConnection: TransferOptions {
+        TransferOptions(
+            timeouts: timeouts, httpVersion: httpVersion, maxHeaderBytes: maxHeaderBytes, bufferBytes: bufferBytes, usesFreshConnection: true)
+    }
+}
+
+/// The five clocks of a request; `nil` switches one off.
+public struct Timeouts: Sendable, Hashable {
+    /// Waiting for a free connection slot. Default: none. Waiting never eats the other clocks.
+    public var queue: Duration?
+    /// Name resolution, TCP, proxy and TLS. Default: 10 s.
+    public var connect: Duration?
+    /// From the request being sent to the first byte of the response. Default: 60 s.
+    public var firstByte: Duration?
+    /// No byte in either direction once data flows; held while suspended. Default: 60 s.
+    public var idle: Duration?
+    /// From leaving the queue for the first time to the end of the last attempt, retries and their waits included. Default: none.
+    public var total: Duration?
+
+    public init(
+        queue: Duration? = nil, connect: Duration? = .seconds(10), firstByte: Duration? = .seconds(60),
+        idle: Duration? = .seconds(60), total: Duration? = nil
+    ) {
+        self.queue = queue
+        self.connect = connect
+        self.firstByte = firstByte
+        self.idle = idle
+        self.total = total
+    }
+
+    /// The name of a clock that is zero or negative, if any.
+    package var invalidClock: String? {
+        let clocks: [(String, Duration?)] = [
+            ("queue", queue), ("connect", connect), ("firstByte", firstByte), ("idle", idle), ("total", total),
+        ]
+        return clocks.first { $0.1.map { $0 <= .zero } ?? false }?.0
+    }
+}
+
+/// Which HTTP version to speak.
+public enum HTTPVersionPolicy: Sendable, Hashable {
+    /// HTTP/2 by ALPN over TLS, HTTP/1.1 otherwise. Below libcurl 8, streamed, suspendable and large uploading requests use
+    /// HTTP/1.1: a paused HTTP/2 stream buffers up to its whole window there.
+    case automatic
+    case http1
+    /// HTTP/2 by ALPN (falls back to HTTP/1.1 when the server has none), also where `automatic` would prefer HTTP/1.1.
+    case http2
+    /// HTTP/2 without asking, on plain TCP too (RFC 9113 section 3.3).
+    case http2PriorKnowledge
+}

@@ -1,0 +1,129 @@
+public import FoundationEssentials
+
+/// The doorway between the agent and the wire.
+///
+/// ``CurlTransport`` is the one that ships; tests put a mock here: `Session.Configuration(transport: …)`. The contract:
+///
+/// 1. ``start(_:sink:)`` returns at once and never calls the sink from within.
+/// 2. Every started transfer ends in exactly one ``TransferSink/transfer(_:didFinishWith:turn:)``, also after ``cancel(_:)``;
+///    nothing is called after it.
+/// 3. Calls for one transfer are ordered and never overlap. They may come on any one thread, never under a lock of the transport.
+/// 4. Each batch of calls ends with ``TransportTurn/end()``, which hands what the sinks collected to their delivery queues at once.
+public protocol Transport: AnyObject, Sendable {
+    func start(_ transfer: TransferRequest, sink: any TransferSink)
+    /// Ends the transfer with the code ``NetworkError/Code/cancelled``. Never blocks. Unknown or ended transfers are ignored.
+    func cancel(_ id: TransferID)
+    /// Stops reading from and writing to the connection; the idle clock is held.
+    func suspend(_ id: TransferID)
+    func resume(_ id: TransferID)
+    /// What this transport can do. Nil for transports that are not libcurl.
+    var capabilities: Capabilities? { get }
+    /// Ends every transfer with ``NetworkError/Code/shutdown`` and returns when its thread and sockets are gone.
+    func shutdown() async
+}
+
+extension Transport {
+    public var capabilities: Capabilities? { nil }
+}
+
+/// Names one transfer (one attempt, one hop) in the process.
+public struct TransferID: Hashable, Sendable {
+    public let number: UInt64
+    public init() { number = Identifier.next() }
+}
+
+/// Who hears of a transfer. Calls come on the transport's thread: they decide and hand on, they never run user code.
+public protocol TransferSink: AnyObject, Sendable {
+    /// Only for requests with ``TransferRequest/wantsMilestones``.
+    func transfer(_ id: TransferID, didReach milestone: TransferMilestone, turn: TransportTurn)
+    /// The final head (never 1xx). The answer says where the body goes.
+    func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination
+    /// Only for requests with ``TransferRequest/wantsProgress``. Counts are wire bytes of the body; `total` is nil when unknown.
+    func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, turn: TransportTurn)
+    func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn)
+    func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn)
+}
+
+/// Where a response body goes.
+public enum BodyDestination: Sendable {
+    /// Into memory, up to a number of bytes; more is ``NetworkError/Code/bodyTooLarge``.
+    case memory(limit: Int)
+    /// Into memory up to a number of bytes; the rest is read and dropped (redirects, error pages).
+    case memoryPrefix(limit: Int)
+    case file(FileSink)
+    case stream(BodyStream)
+}
+
+/// A doorway on the way out that only observers care about.
+public enum TransferMilestone: Sendable {
+    /// A connection is ready and the request is about to be sent. Times are since the start of the transfer.
+    case connected(ConnectionTimings)
+    case informational(ResponseHead)
+}
+
+/// How a connection was made ready, since the start of the transfer. Zero where a pooled connection was reused.
+public struct ConnectionTimings: Sendable {
+    public var nameLookup: Duration
+    public var connect: Duration
+    /// Nil on plain connections and reused ones.
+    public var secured: Duration?
+    public var remoteAddress: String
+    public var remotePort: Int
+    public var localAddress: String
+    public var localPort: Int
+    public var isReused: Bool
+}
+
+/// How a transfer ended.
+public struct TransferResult: Sendable {
+    /// Nil when the response is complete by its framing.
+    public var error: NetworkError?
+    public var head: ResponseHead?
+    /// The body as it came over the wire (content codings not yet decoded); empty for file and stream destinations.
+    public var body: Data
+    public var metrics: TransferMetrics
+
+    public init(error: NetworkError? = nil, head: ResponseHead? = nil, body: Data = Data(), metrics: TransferMetrics = .init()) {
+        self.error = error
+        self.head = head
+        self.body = body
+        self.metrics = metrics
+    }
+}
+
+/// What the sinks of one batch want delivered; handed over in one step per delivery queue when the batch ends.
+///
+/// Not thread-safe: it belongs to the thread that makes the calls.
+public final class TransportTurn {
+    private var lane: DeliveryLane?
+    private var items: [DeliveryLane.Item] = []
+    private var jobs: [WorkPool.Job] = []
+
+    public init() {}
+
+    package func deliver(_ item: DeliveryLane.Item, on target: DeliveryLane) {
+        if lane !== target {
+            flush()
+            lane = target
+        }
+        items.append(item)
+    }
+
+    package func work(_ job: @escaping WorkPool.Job) { jobs.append(job) }
+
+    /// Call after each batch of sink calls, outside all locks.
+    public func end() {
+        flush()
+        if !jobs.isEmpty {
+            WorkPool.shared.submit(jobs)
+            jobs.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func flush() {
+        guard let lane, !items.isEmpty else { return }
+        lane.enqueue(items)
+        items.removeAll(keepingCapacity: true)
+        self.lane = nil
+    }
+}

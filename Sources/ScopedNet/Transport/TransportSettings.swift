@@ -1,0 +1,33 @@
+/// What a connection pool is made for. Sessions whose settings are equal share one transport, thread and pool.
+public struct TransportSettings: Sendable, Hashable {
+    public var tls = TLSConfiguration()
+    public var proxy = ProxyConfiguration.environment
+    public var limits = ConnectionLimits()
+    /// Every connection goes to this socket instead (unix(7)); host names are still sent and verified.
+    public var unixSocketPath: String?
+    /// The address or interface to send from.
+    public var localAddress: String?
+    public var addressFamily = AddressFamily.any
+    /// How long before the other address family is tried as well (RFC 8305). Default: 200 ms.
+    public var happyEyeballsDelay: Duration = .milliseconds(200)
+
+    public enum AddressFamily: Sendable, Hashable { case any, ipv4, ipv6 }
+
+    public init() {}
+}
+
+/// Hard limits; what exceeds them waits in the session's queue, outside libcurl.
+public struct ConnectionLimits: Sendable, Hashable {
+    /// Transfers at once for one scheme, host and port over HTTP/1.1. Default: 6.
+    public var perHost = 6
+    /// Transfers at once in all. Default: 64.
+    public var total = 64
+    /// Streams at once for a host that speaks HTTP/2. Default: 100.
+    public var streamsPerHost = 100
+    /// Requests that may wait; one more fails with `queueFull`. Default: 100,000.
+    public var queued = 100_000
+    /// How long an idle connection is kept. Default: 118 s, as libcurl.
+    public var idleLifetime: Duration = .seconds(118)
+
+    public init() {}
+}

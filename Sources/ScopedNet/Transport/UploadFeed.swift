@@ -1,0 +1,138 @@
+import FoundationEssentials
+import Glibc
+
+/// Hands the bytes of one upload to libcurl, wherever they come from. Network thread only.
+final class UploadFeed {
+    private enum Source {
+        case data(Data, copy: UnsafeMutableRawPointer?)
+        case file(Int32, path: String)
+        case stream(UploadStream)
+    }
+
+    enum Read { case bytes(Int), end, notYet, failed(any Error) }
+
+    private let source: Source
+    private var offset: Int64 = 0
+    private(set) var isDone = false
+    let length: Int64?
+    var reported: Int64 = 0
+
+    /// Bodies up to this size are copied once and sent in one piece with the head.
+    private static let smallBody = 64 << 10
+
+    init(_ body: RequestBody) throws(NetworkError) {
+        switch body.content {
+        case .data(let data):
+            length = Int64(data.count)
+            guard data.count <= Self.smallBody, !data.isEmpty, let copy = malloc(data.count) else {
+                source = .data(data, copy: nil)
+                isDone = data.isEmpty
+                break
+            }
+            data.copyBytes(to: UnsafeMutableRawBufferPointer(start: copy, count: data.count))
+            source = .data(data, copy: copy)
+            isDone = true
+        case .file(let path):
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw .unreadable(path, "the file to upload") }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                close(descriptor)
+                throw NetworkError(.fileUnreadable, phase: .preparing, message: "\(path) is not a regular file")
+            }
+            source = .file(descriptor, path: path)
+            length = Int64(status.st_size)
+        case .stream(let upload):
+            let stream = try upload.open()
+            source = .stream(stream)
+            length = stream.length
+        }
+    }
+
+    func begin(ready: @escaping @Sendable () -> Void) {
+        if case .stream(let stream) = source { stream.begin(ready: ready) }
+    }
+
+    func end() {
+        switch source {
+        case .data(_, let copy): free(copy)
+        case .file(let descriptor, _): close(descriptor)
+        case .stream(let stream): stream.abandon()
+        }
+    }
+
+    var contiguousBytes: UnsafeMutableRawPointer? {
+        if case .data(_, let copy) = source { copy } else { nil }
+    }
+
+    var hasBegun: Bool { offset > 0 }
+
+    var failureCode: NetworkError.Code {
+        if case .file = source { offset < (length ?? 0) ? .bodyStreamFailed : .fileUnreadable } else { .bodyStreamFailed }
+    }
+
+    func failureText(_ error: any Error) -> String {
+        switch error {
+        case let error as LengthMismatch: error.description
+        case let error as SystemError: "reading the body failed: \(error)"
+        default: "the body sequence threw an error"
+        }
+    }
+
+    struct LengthMismatch: Error, CustomStringConvertible {
+        let declared: Int64
+        let seen: Int64
+        var description: String {
+            seen > declared
+                ? "the body is longer than the \(declared) bytes declared" : "the body ended after \(seen) of the \(declared) bytes declared"
+        }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {
+        let room = length.map { min(Int64(buffer.count), $0 - offset) } ?? Int64(buffer.count)
+        switch source {
+        case .data(let data, _):
+            let start = data.startIndex + Int(offset)
+            let count = min(buffer.count, data.endIndex - start)
+            guard count > 0 else { isDone = true; return .end }
+            data.copyBytes(to: buffer, from: start..<start + count)
+            return advance(count)
+        case .file(let descriptor, _):
+            guard room > 0 else { isDone = true; return .end }
+            let count = pread(descriptor, buffer.baseAddress, Int(room), off_t(offset))
+            if count < 0 { return .failed(SystemError(code: errno)) }
+            if count == 0 { return .failed(LengthMismatch(declared: length ?? 0, seen: offset)) }
+            return advance(count)
+        case .stream(let stream): return read(stream, into: buffer)
+        }
+    }
+
+    private func read(_ stream: UploadStream, into buffer: UnsafeMutableRawBufferPointer) -> Read {
+        switch stream.take(into: buffer) {
+        case .bytes(let count):
+            if let length, offset + Int64(count) > length {
+                return .failed(LengthMismatch(declared: length, seen: offset + Int64(count)))
+            }
+            return advance(count)
+        case .end:
+            if let length, offset < length { return .failed(LengthMismatch(declared: length, seen: offset)) }
+            isDone = true
+            return .end
+        case .notYet: return .notYet
+        case .failed(let error): return .failed(error)
+        }
+    }
+
+    private func advance(_ count: Int) -> Read {
+        offset += Int64(count)
+        if let length, offset >= length { isDone = true }
+        return .bytes(count)
+    }
+
+    func rewind(to position: Int64) -> Bool {
+        if case .stream = source { return position == offset }
+        offset = position
+        isDone = contiguousBytes != nil
+        return true
+    }
+}

@@ -1,0 +1,111 @@
+/// An HTTP proxy on this machine: forwards requests in absolute form, opens CONNECT tunnels, and records both.
+///
+/// ```swift
+/// let proxy = LoopbackProxy(.init(credentials: .init(user: "ann", password: "secret")))
+/// try await proxy.start()
+/// ```
+public final class LoopbackProxy: Sendable {
+    /// How a proxy behaves.
+    public struct Configuration: Sendable {
+        /// What a client has to send as Basic `Proxy-Authorization`.
+        public struct Credentials: Sendable, Hashable {
+            /// The user.
+            public var user: String
+            /// The password.
+            public var password: String
+
+            /// Makes credentials.
+            public init(user: String, password: String) {
+                self.user = user
+                self.password = password
+            }
+        }
+
+        /// The credentials to ask for, with 407; nil lets everyone through.
+        public var credentials: Credentials?
+        /// Ports on `127.0.0.1` that stand for host names. A name that exists nowhere else proves who resolved it.
+        public var hosts: [String: Int]
+        /// A status to refuse everything with, such as 403 or 502; nil refuses nothing.
+        public var refusal: Int?
+        /// Where to listen.
+        public var listen: Listen
+
+        /// Makes a configuration.
+        public init(
+            credentials: Credentials? = nil, hosts: [String: Int] = [:], refusal: Int? = nil, listen: Listen = .ipv4
+        ) {
+            self.credentials = credentials
+            self.hosts = hosts
+            self.refusal = refusal
+            self.listen = listen
+        }
+    }
+
+    private let configuration: Configuration
+    private let ledger = Watched(Ledger())
+    private let listener: Listener
+
+    /// Makes a proxy that does not listen yet.
+    public init(_ configuration: Configuration = Configuration()) {
+        self.configuration = configuration
+        self.listener = Listener(configuration.listen, threads: 1, ledger: ledger)
+    }
+
+    /// Starts to listen. A proxy that was stopped listens on its old port again.
+    public func start() async throws {
+        try await listener.start { [configuration, ledger] channel, connection in
+            try ProxyHandler.setUp(channel, connection, configuration: configuration, ledger: ledger)
+        }
+    }
+
+    /// Closes the listener and every connection on both sides, and returns when all of them are gone.
+    public func stop() async {
+        await listener.stop()
+    }
+
+    /// The port; after ``stop()`` still the last one, where nobody listens now. Zero on a Unix socket.
+    public var port: Int { listener.port ?? 0 }
+
+    /// The proxy's address for a client's options: `http://127.0.0.1:PORT`.
+    public var url: String {
+        guard case .host(let host, _) = configuration.listen.address else { return "http://localhost" }
+        return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+
+    // MARK: Evidence
+
+    /// Every request the proxy was sent, in order: tunnels with the method CONNECT and the target `host:port`. The counters
+    /// and the ending of a record tell what was relayed to the client. The relay does not read responses: an ending is
+    /// `.completed` when the origin closed first, `.clientClosed` when the client did, whole response or not.
+    public var requests: [RecordedRequest] { ledger.read(\.requests) }
+
+    /// Connections accepted since the beginning.
+    public var connectionsAccepted: Int { ledger.read(\.connectionsAccepted) }
+
+    /// Connections from clients open now.
+    public var openConnections: Int { ledger.read(\.openConnections) }
+
+    /// Bytes relayed to clients.
+    public var bytesSent: Int { ledger.read(\.bytesSent) }
+
+    /// The next request nobody has taken yet; waits for it when there is none.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    public func takeRequest() async throws -> RecordedRequest {
+        try await ledger.wait { $0.take() }
+    }
+
+    /// Waits until so many requests were recorded.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    public func waitForRequests(_ count: Int) async throws {
+        try await ledger.wait { $0.requestCount(path: nil) >= count ? () : nil }
+    }
+
+    /// Waits until the number of open client connections is as wanted.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    public func waitForOpenConnections(_ isWanted: (Int) -> Bool) async throws {
+        try await ledger.wait(where: { isWanted($0.openConnections) })
+    }
+}

@@ -1,0 +1,10 @@
+import ScopedNet
+import Testing
+
+@Suite struct PriorityTests {
+    @Test func prioritiesAreOrdered() {
+        #expect(Priority.allCases == Priority.allCases.sorted())
+        #expect(Priority.veryLow < .low && .low < Priority.normal && .normal < Priority.high && .high < Priority.veryHigh)
+        #expect(Priority.allCases.map(\.description) == ["veryLow", "low", "normal", "high", "veryHigh"])
+    }
+}
