@@ -1,5 +1,6 @@
 import BenchKit
 import FoundationEssentials
+import Glibc
 import ScopedNet
 
 /// ScopedNet as one would use it: a new request each time, in a bag.
@@ -32,7 +33,7 @@ struct ScopedNetClient: BenchClient {
         let request = session.request(url).onFailure { fail("\(url): \($0)") }
         switch extras {
         case .bare:
-            request.onSuccess { completion($0.count) }.start()
+            request.onResponse { completion($0.value.count) }.start()
         case .bag:
             request.onSuccess { completion($0.count) }.start(in: bag)
         case .bagAndMetrics:
@@ -55,12 +56,9 @@ struct ScopedNetClient: BenchClient {
         session.download(url, to: URL(filePath: path))
             .onFailure { fail("\(url): \($0)") }
             .onSuccess { file in
-                do {
-                    let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
-                    completion((attributes[.size] as? UInt64).map(Int.init) ?? attributes[.size] as? Int ?? 0)
-                } catch {
-                    fail("\(path): \(error)")
-                }
+                var status = stat()
+                guard stat(file.path, &status) == 0 else { fail("\(path): errno \(errno)") }
+                completion(Int(status.st_size))
             }
             .start(in: bag)
     }

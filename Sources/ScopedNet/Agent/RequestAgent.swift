@@ -90,9 +90,12 @@ public final class RequestAgent: Sendable {
             run.agentNext = nil
             run.agentPrevious = nil
         }
-        let left = alive.subtract(1, ordering: .acquiringAndReleasing).newValue
-        let id = run.id
         Unmanaged.passUnretained(run).release()
+    }
+
+    /// One run fewer. After ``remove(_:)``, when nobody in the library holds the run any more.
+    func settle(_ id: UInt64) {
+        let left = alive.subtract(1, ordering: .sequentiallyConsistent).newValue
         if waiterCount.load(ordering: .sequentiallyConsistent) > 0 { wakeWaiters(ended: id, isIdle: left == 0) }
     }
 

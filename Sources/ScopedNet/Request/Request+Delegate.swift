@@ -6,10 +6,9 @@ extension Request {
         return self
     }
 
-    /// Sets a delegate that may be called from anywhere; it is called on the session's delivery queue.
-    @_disfavoredOverload
+    /// Sets a delegate from code that runs on no actor: it must be Sendable, and is called on the session's delivery queue.
     @discardableResult
-    public func delegate(_ delegate: any RequestDelegate & Sendable) -> Self {
+    public func delegate(sendable delegate: any RequestDelegate & Sendable) -> Self {
         setDelegate(DelegateReference(delegate, isolation: nil))
         return self
     }

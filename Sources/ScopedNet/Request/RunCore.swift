@@ -32,6 +32,9 @@ package class RunCore: BagMember, @unchecked Sendable {
     private let rareFlag = Atomic<Bool>(false)
     private let attemptCounter = Atomic<Int>(1)
 
+    // Delivery executor only.
+    var mustSettle = false
+
     // Guarded by the agent's shard.
     var agentNext: Unmanaged<RunCore>?
     var agentPrevious: Unmanaged<RunCore>?
@@ -273,11 +276,18 @@ package class RunCore: BagMember, @unchecked Sendable {
     // MARK: The end
 
     /// The run's last step: no user code of it is pending.
-    func retire() {
+    ///
+    /// On a delivery executor the agent's count is settled by the lane, after it has let the run go: when `idle()` returns the run is gone too.
+    func retire(onLane: Bool = false) {
         StepDoor.pass(.beforeEnd, id)
         guard !retired.exchange(true, ordering: .acquiringAndReleasing) else { return }
         if rareFlag.load(ordering: .acquiring) { _ = Rare.take(id) }
         agent.remove(self)
+        if onLane {
+            mustSettle = true
+        } else {
+            agent.settle(id)
+        }
     }
 
     package var isRetired: Bool { retired.load(ordering: .sequentiallyConsistent) }

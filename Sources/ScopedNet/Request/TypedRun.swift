@@ -181,7 +181,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     private func finish(_ end: CallbackList<EndReason>, _ reason: EndReason) {
         guard !isUniform else {
             end.forEach { $0.invoke(reason) }
-            return retire()
+            return retire(onLane: true)
         }
         var calls: [CallChain.Call] = []
         end.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(reason) }) }
@@ -211,7 +211,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     /// A detached transfer came to its own end, which only observers hear of.
     private func finishMuted() {
         if let outcome { tellObservers(outcome) }
-        retire()
+        retire(onLane: true)
     }
 
     private func tellObservers(_ outcome: Result<Response<Value>, NetworkError>) {

@@ -87,16 +87,28 @@ package final class DeliveryLane: Sendable {
             if isEmpty { return }
             done += items.count
             // Each item is released as soon as it has run: the last reference to a run may be here.
-            for index in items.indices {
-                let item = items[index]
-                items[index] = .work(Self.nothing)
-                switch item {
-                case .run(let run, let delivery): run.deliver(delivery)
-                case .work(let work): work()
-                }
-            }
+            for index in items.indices { run(&items, index) }
             if done >= Self.batch { return schedule() }
         }
+    }
+
+    /// Takes one item out, runs it, releases it, and only then tells the agent that its run is gone.
+    private func run(_ items: inout [Item], _ index: Int) {
+        let settling: (agent: RequestAgent, id: UInt64)?
+        do {
+            var item = Item.work(Self.nothing)
+            swap(&item, &items[index])
+            switch item {
+            case .run(let run, let delivery):
+                run.deliver(delivery)
+                settling = run.mustSettle ? (run.agent, run.id) : nil
+                run.mustSettle = false
+            case .work(let work):
+                work()
+                settling = nil
+            }
+        }
+        if let settling { settling.agent.settle(settling.id) }
     }
 
     private static let nothing: @Sendable () -> Void = {}

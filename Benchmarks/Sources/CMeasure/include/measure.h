@@ -34,4 +34,7 @@ _Noreturn void bench_fail(const char *what, const char *why);
 
 double bench_clock_us(void);
 
+/* Processor time of the calling thread alone. */
+double bench_thread_cpu_us(void);
+
 #endif

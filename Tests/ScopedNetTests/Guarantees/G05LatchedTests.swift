@@ -1,0 +1,112 @@
+import Foundation
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// G5: a cancel at any stage is never lost; no further stage begins. One fault point for each stage there is.
+@Suite(.serialized) struct G05LatchedTests {
+    /// Cancels the run at one step, from inside the thread that takes it.
+    private func cancelAt(_ step: Step, _ scenario: (Session, String, DeallocBag, Trace) -> Void) async throws -> (Trace, Int, Int) {
+        let trace = Trace()
+        let server = LoopbackServer()
+        try await server.start()
+        server.on("/redirect", .redirect(to: "/json", status: 302))
+        server.on("/fail", .status(503))
+        server.on("/json", .json("{\"a\": 1}"))
+        var configuration = Session.Configuration(agent: RequestAgent())
+        configuration.proxy = .none
+        configuration.limits.perHost = 1
+        let session = Session(configuration: configuration)
+        let bag = DeallocBag()
+        let hits = Counter()
+        let requestsAtCancel = Counter()
+        let mine = Lock<Set<UInt64>>([])
+        StepDoor.install { taken, run in
+            guard taken == step, session.agent.liveRuns().contains(where: { $0.id == run }) else { return }
+            guard mine.withLock({ $0.insert(run).inserted }) else { return }
+            hits.add()
+            requestsAtCancel.set(server.requests.count)
+            bag.cancelAll()
+            session.agent.cancelAll()
+        }
+        scenario(session, server.url, bag, trace)
+        await session.agent.idle()
+        StepDoor.install(nil)
+        let seen = server.requests.count
+        await session.shutdown()
+        await server.stop()
+        return (trace, hits.value, seen - requestsAtCancel.value)
+    }
+
+    struct Thing: Decodable, Sendable { let a: Int }
+
+    @Test(arguments: [
+        (Step.afterLink, 0), (.beforeQueue, 0), (.beforeTransfer, 0), (.transferStarted, 1), (.headReceived, 0), (.redirectDecided, 0),
+        (.beforeDecode, 0), (.decoded, 0), (.beforeDelivery, 0), (.beforeAdmission, 0),
+    ])
+    func noStageFollowsACancel(step: Step, allowedRequests: Int) async throws {
+        let (trace, hits, later) = try await cancelAt(step) { session, url, bag, trace in
+            session.get(url + "/redirect", as: Thing.self)
+                .onSuccess { _ in trace.add("success") }
+                .onFailure { trace.add("failure \($0)") }
+                .onEnd { trace.add("end \($0.isCancelled)") }
+                .start(in: bag)
+        }
+        #expect(hits >= 1, "the run never met \(step)")
+        #expect(trace.lines == ["end true"])
+        #expect(later <= allowedRequests, "a request was sent after the cancel")
+    }
+
+    @Test(arguments: [Step.retryDecided, .retryWaiting])
+    func noRetryFollowsACancel(step: Step) async throws {
+        let (trace, hits, later) = try await cancelAt(step) { session, url, bag, trace in
+            session.request(url + "/fail").options { $0.retry = .standard }
+                .onFailure { trace.add("failure \($0)") }
+                .onEnd { trace.add("end \($0.isCancelled)") }
+                .start(in: bag)
+        }
+        #expect(hits >= 1)
+        #expect(trace.lines == ["end true"])
+        #expect(later == 0)
+    }
+
+    @Test func aCancelInTheQueueIsNotForgotten() async throws {
+        let (trace, hits, later) = try await cancelAt(.queued) { session, url, bag, trace in
+            for index in 0..<2 {
+                session.request(url + "/json").onSuccess { _ in trace.add("success \(index)") }.onEnd { _ in trace.add("end") }.start(in: bag)
+            }
+        }
+        #expect(hits == 1)
+        #expect(later <= 1)
+        #expect(trace.count("end") == 2)
+        #expect(trace.lines.filter { $0.hasPrefix("success") }.isEmpty)
+    }
+
+    @Test func aCancelBeforeTheStartSendsNothing() async throws {
+        try await withHouse { house in
+            let bag = DeallocBag()
+            bag.end()
+            let trace = Trace()
+            house.session.request(house.url("/x")).onSuccess { _ in trace.add("success") }.onEnd { trace.add("end \($0.isCancelled)") }
+                .start(in: bag)
+            await house.agent.idle()
+            #expect(trace.lines == ["end true"])
+            #expect(house.server.connectionsAccepted == 0)
+        }
+    }
+
+    @Test func aCancelWhileSuspendedEnds() async throws {
+        try await withStage { session, stage in
+            let trace = Trace()
+            let run = session.request("http://h/").onEnd { trace.add("end \($0.isCancelled)") }.start().run
+            await stage.waitForStarts(1)
+            #expect(run.suspend())
+            #expect(run.suspend() == false)
+            #expect(run.status.stage == .suspended)
+            #expect(run.cancel() == .cancelled)
+            await session.agent.idle()
+            #expect(trace.lines == ["end true"])
+        }
+    }
+}

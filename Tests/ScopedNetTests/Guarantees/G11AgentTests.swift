@@ -1,0 +1,57 @@
+import Foundation
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// G11: the agent retains a run from start to end, never the handle.
+@Suite struct G11AgentTests {
+    @Test func aTemporaryRequestIsSafe() async throws {
+        try await withHouse { house in
+            house.server.on("/a", .ok("hello"))
+            let trace = Trace()
+            weak var weakRequest: Request<Data>?
+            do {
+                let request = house.session.request(house.url("/a")).onSuccess { trace.add("success \($0.count)") }
+                weakRequest = request
+                request.start()
+            }
+            #expect(weakRequest == nil, "the agent holds the handle")
+            await house.agent.idle()
+            #expect(trace.lines == ["success 5"])
+        }
+    }
+
+    @Test func idleMeansNoUserCodeIsPendingAndNothingIsAlive() async throws {
+        try await withHouse { house in
+            house.server.on("/a", .ok("x"))
+            for _ in 0..<20 {
+                let trace = Trace()
+                weak var weakRun: RunCore?
+                do { weakRun = house.session.request(house.url("/a")).onSuccess { _ in trace.add("s") }.onEnd { _ in trace.add("e") }.start().run.core }
+                await house.agent.idle()
+                #expect(trace.lines == ["s", "e"])
+                #expect(weakRun == nil)
+            }
+        }
+    }
+
+    @Test func agentsAreIndependentAndFindByTag() async throws {
+        try await withStage { session, stage in
+            let other = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+            let trace = Trace()
+            session.request("http://h/").options { $0.tag = "feed" }.onEnd { _ in trace.add("feed") }.start()
+            session.request("http://h/").options { $0.tag = "search" }.onEnd { _ in trace.add("search") }.start()
+            other.request("http://h/").onEnd { _ in trace.add("other") }.start()
+            #expect(session.agent.liveCount == 2)
+            #expect(session.agent.cancelAll(tag: "feed").cancelled == 1)
+            await trace.wait(for: 1)
+            #expect(trace.lines == ["feed"])
+            session.agent.cancelAll()
+            await session.agent.idle()
+            #expect(other.agent.liveCount == 1)
+            other.agent.cancelAll()
+            await other.agent.idle()
+        }
+    }
+}

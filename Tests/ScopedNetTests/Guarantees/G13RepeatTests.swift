@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@testable import ScopedNet
+
+/// G13: repeat strategies, per object and per key; check and start are one step.
+@Suite struct G13RepeatTests {
+    @Test func eachStartIsARunWithItsOwnCallbacks() async throws {
+        try await withStage { session, stage in
+            let trace = Trace()
+            let request = session.request("http://h/")
+            request.onSuccess { _ in trace.add("one") }.start()
+            request.onSuccess { _ in trace.add("two") }.start()
+            request.start()
+            await stage.waitForStarts(3)
+            stage.succeed(stage.started[2])
+            stage.succeed(stage.started[1])
+            stage.succeed(stage.started[0])
+            await session.agent.idle()
+            #expect(trace.lines == ["two", "one"])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func cancelOldestReplacesAndTheOldOneIsSilent(byKey: Bool) async throws {
+        try await withStage { session, stage in
+            let trace = Trace()
+            func start(_ name: String, _ request: Request<Data>) {
+                request.options {
+                    $0.repeats = .cancelOldest
+                    if byKey { $0.repeatKey = "search" }
+                }
+                .onSuccess { _ in trace.add("\(name) success") }
+                .onEnd { if case .cancelled(let reason) = $0 { trace.add("\(name) \(reason)") } }
+                .start()
+            }
+            let object = session.request("http://h/")
+            for name in ["a", "ab", "abc"] { start(name, byKey ? session.request("http://h/") : object) }
+            await stage.waitForStarts(3)
+            for started in stage.started { stage.succeed(started) }
+            await session.agent.idle()
+            #expect(Set(trace.lines) == ["a replaced", "ab replaced", "abc success"])
+            #expect(trace.lines.count == 3)
+        }
+    }
+
+    @Test func cancelNewestRefusesAndTellsTheCaller() async throws {
+        try await withStage { session, stage in
+            let trace = Trace()
+            let request = session.request("http://h/").options { $0.repeats = .cancelNewest }
+            let first = request.onSuccess { _ in trace.add("first") }.start()
+            let second = request.onSuccess { _ in trace.add("second") }.onEnd { _ in trace.add("second end") }.start()
+            #expect(!first.isRefused)
+            #expect(second.isRefused)
+            #expect(second.run.id == first.run.id)
+            do throws(NetworkError) {
+                _ = try await request.value()
+                Issue.record("not refused")
+            } catch { #expect(error.code == .refused) }
+            stage.succeed(stage.started[0])
+            await session.agent.idle()
+            #expect(stage.started.count == 1)
+            #expect(trace.lines == ["first"])
+            #expect(!request.start().isRefused)
+            session.agent.cancelAll()
+        }
+    }
+
+    @Test func concurrentStartsWithOneKeyGiveOneRun() async throws {
+        try await withStage { session, stage in
+            for round in 0..<50 {
+                let accepted = Counter()
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<8 {
+                        group.addTask {
+                            let result = session.request("http://h/").options {
+                                $0.repeats = .cancelNewest
+                                $0.repeatKey = "round \(round)"
+                            }.start()
+                            if !result.isRefused { accepted.add() }
+                        }
+                    }
+                }
+                #expect(accepted.value == 1)
+                session.agent.cancelAll()
+                await session.agent.idle()
+            }
+            _ = stage
+        }
+    }
+}
