@@ -10,15 +10,18 @@ final class PlainServer: Sendable {
     private let thread: Lock<pthread_t?>
 
     init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, size) } }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, size) }
+        }
         guard bound == 0, listen(listener, 512) == 0 else { throw SystemError(code: errno) }
         var length = size
         _ = withUnsafeMutablePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) } }
+        self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw SystemError(code: errno) }
@@ -73,7 +76,7 @@ final class PlainServer: Sendable {
         while let end = headEnd(buffer) {
             let isHanging = buffer[..<end].starts(with: Array("GET /hang".utf8))
             buffer.removeFirst(end)
-            if !isHanging { _ = send(client, Self.response, Self.response.count, Int32(MSG_NOSIGNAL.rawValue)) }
+            if !isHanging { _ = send(client, Self.response, Self.response.count, Int32(MSG_NOSIGNAL)) }
         }
     }
 

@@ -12,6 +12,29 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     /// All handlers run on the run's own lane, as nearly always.
     private let isUniform: Bool
     private let stream: BodyStream?
+    /// Asked before admission, when the handlers may already belong to a canceller.
+    private let wants: Wants
+
+    private struct Wants {
+        let start, head, sent, received: Bool
+
+        init(_ handlers: RunHandlers<Value>) {
+            start = handlers.delegate != nil
+            head = start || !handlers.head.isEmpty
+            sent = start || !handlers.sent.isEmpty
+            received = start || !handlers.received.isEmpty
+        }
+
+        func callAsFunction(_ entry: EventFeed.Entry) -> Bool {
+            switch entry {
+            case .start: start
+            case .head: head
+            case .sent: sent
+            case .received: received
+            case .observed, .ending, .cancelled: false
+            }
+        }
+    }
 
     package init(
         template: RequestTemplate, session: Session, decoder: ResponseDecoder<Value>, handlers: RunHandlers<Value>,
@@ -22,8 +45,9 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         self.stream = stream
         let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
         isUniform = handlers.fits(lane)
-        let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty
-        let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
+        wants = Wants(handlers)
+        let wantsEvents = wants.head
+        let wantsProgress = wants.sent || wants.received
         let observers = session.configuration.observers
         var feed: EventFeed?
         if wantsEvents || wantsProgress || !observers.isEmpty {
@@ -233,7 +257,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     // MARK: Events
 
     override func deliverEvent(_ entry: EventFeed.Entry) -> EventOutcome {
-        guard handlers.wants(entry) else { return .done }
+        guard wants(entry) else { return .done }
         guard admitCall() else { return .done }
         let calls = calls(entry)
         if isUniform {
@@ -286,13 +310,4 @@ extension RunHandlers {
         success.isEmpty && failure.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty && delegate == nil
     }
 
-    func wants(_ entry: EventFeed.Entry) -> Bool {
-        if delegate != nil { return true }
-        return switch entry {
-        case .head: !head.isEmpty
-        case .sent: !sent.isEmpty
-        case .received: !received.isEmpty
-        case .start, .observed, .ending, .cancelled: false
-        }
-    }
 }
