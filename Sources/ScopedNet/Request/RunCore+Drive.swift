@@ -75,6 +75,7 @@ extension RunCore {
         }
         let transfer = exchange
         enter(.transferring(transfer.id.number))
+        StepDoor.pass(.stageStored, id)
         feed?.push(observed: .started(attempt: transfer.attempt), from: self)
         feed?.pushStart(from: self)
         session.transport.start(transfer, sink: self)

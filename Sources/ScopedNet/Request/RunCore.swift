@@ -51,6 +51,8 @@ package class RunCore: BagMember, @unchecked Sendable {
         var hasBegun = false
     }
 
+    override final var stepNumber: UInt64 { id }
+
     package init(
         template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool, repeatKey: RequestAgent.RepeatKey?,
         origin: CodeOrigin, preparationError: NetworkError?
@@ -105,6 +107,7 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     package func cancel(_ reason: CancelReason) -> CancelResult {
         let (result, mustTearDown) = closeGate(reason)
+        StepDoor.pass(.gateShut, id)
         if mustTearDown { tearDown(reason) }
         if result == .alreadyEnded, reason == .explicit || reason == .shutdown, isMuted { stopMuted() }
         return result
@@ -148,11 +151,14 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// One admitted call that is not the last. False: nothing may be called.
     func admitCall() -> Bool {
+        StepDoor.pass(.beforeCall, id)
         guard step({ $0.admitCall() }) == .admitted else { return false }
+        StepDoor.pass(.callAdmitted, id)
         return !withdrawIfBagsClosed()
     }
 
     func endCall() {
+        StepDoor.pass(.callEnded, id)
         if step({ $0.endCall() }) == .tearDown { tearDown(reason) }
     }
 
@@ -200,6 +206,8 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// Takes the work of the present stage back. Idempotent, never blocks.
     func abortStage() {
+        let stage = stage
+        StepDoor.pass(.stageRead, id)
         switch stage {
         case .idle, .working, .parked: break
         case .queued: _ = session.admission.remove(self)

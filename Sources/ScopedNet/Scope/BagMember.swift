@@ -13,6 +13,9 @@ package class BagMember: @unchecked Sendable {
 
     package init() {}
 
+    /// Who it is to `StepDoor`.
+    var stepNumber: UInt64 { 0 }
+
     /// First pass of a bag's end: no call of this member starts after it returns. Calls nobody.
     package func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) {
         fatalError("a bag member closes its own gate")
@@ -79,6 +82,7 @@ package final class BagStorage: Sendable {
     package func insert(_ member: BagMember) -> Bool {
         guard !isClosed, member.announce() else { return false }
         member.bag = self
+        StepDoor.pass(.announced, member.stepNumber)
         // "Ended" and the list are under one lock: a member is either refused or seen by the end.
         let accepted = state.withLock { state -> Bool in
             guard state.ended == nil else { return false }
@@ -89,6 +93,7 @@ package final class BagStorage: Sendable {
             member.leaveBag()
             return false
         }
+        StepDoor.pass(.listed, member.stepNumber)
         if member.confirm() == .unlink { remove(member) }
         guard isClosed, !closed.load(ordering: .relaxed) else { return true }
         // An ancestor ended meanwhile, which this list does not know of yet.
@@ -179,6 +184,7 @@ private struct TakenList: @unchecked Sendable {
 
     /// All gates close before anything is torn down: a closure released here may look at its siblings.
     func cancel(_ reason: CancelReason) -> CancelSummary {
+        StepDoor.pass(.listTaken, 0)
         var summary = CancelSummary()
         var doomed: [BagMember] = []
         var next = head
@@ -191,6 +197,7 @@ private struct TakenList: @unchecked Sendable {
             summary.add(result)
             if mustTearDown { doomed.append(member) }
         }
+        StepDoor.pass(.gatesShut, 0)
         for member in doomed { member.tearDown(reason) }
         return summary
     }
