@@ -124,14 +124,14 @@ public final class RequestAgent: Sendable {
     public func cancelAll(tag: String? = nil, reason: CancelReason = .explicit) -> CancelSummary {
         let runs = liveRuns().filter { tag == nil || $0.template.options.tag == tag }
         var summary = CancelSummary()
-        var doomed: [RunCore] = []
+        var doomed: [(run: RunCore, aftermath: BagMember.Aftermath)] = []
         // All gates first, as with a bag.
         for run in runs {
-            let (result, mustTearDown) = run.closeGate(reason)
+            let (result, aftermath) = run.closeGate(reason)
             summary.add(result)
-            if mustTearDown { doomed.append(run) }
+            if aftermath != .none { doomed.append((run, aftermath)) }
         }
-        for run in doomed { run.tearDown(reason) }
+        for (run, aftermath) in doomed { run.settle(aftermath, reason) }
         return summary
     }
 

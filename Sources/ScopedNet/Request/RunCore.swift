@@ -29,6 +29,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     private let stageWord = Atomic<UInt64>(RunStage.idle.word)
     private let suspended = Atomic<Bool>(false)
     private let retired = Atomic<Bool>(false)
+    private let departure = Atomic<UInt8>(0)
     private let rareFlag = Atomic<Bool>(false)
     private let attemptCounter = Atomic<Int>(1)
 
@@ -93,42 +94,38 @@ package class RunCore: BagMember, @unchecked Sendable {
     package var gateState: RunGate { RunGate(word: gate.load(ordering: .sequentiallyConsistent)) }
 
     /// The gates are closed and the transfer goes on (see ``ReleaseStrategy/detached``).
-    var isMuted: Bool {
-        guard template.options.release == .detached else { return false }
-        let state = gateState
-        guard state.phase == .cancelled else { return false }
-        return Self.releases.contains(state.reason)
+    var isMuted: Bool { gateState.isMuted }
+
+    /// A release closes the gates of a detached run and nothing else.
+    private func keepsWork(_ reason: CancelReason) -> Bool {
+        template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased)
     }
 
-    private static let releases: [UInt8] = [CancelReason.Name.ownerReleased.rawValue, CancelReason.Name.requestReleased.rawValue]
-
     /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached.
-    var mayGoOn: Bool { !gateState.isOver || isMuted }
+    var mayGoOn: Bool { gateState.mayGoOn }
 
     package func cancel(_ reason: CancelReason) -> CancelResult {
-        let (result, mustTearDown) = closeGate(reason)
+        let (result, aftermath) = closeGate(reason)
         StepDoor.pass(.gateShut, id)
-        if mustTearDown { tearDown(reason) }
-        if result == .alreadyEnded, reason == .explicit || reason == .shutdown, isMuted { stopMuted() }
+        settle(aftermath, reason)
         return result
     }
 
-    /// An explicit cancel stops a detached transfer too. Where no stage is under way that would come to an end, this is it.
-    private func stopMuted() {
-        let before = stage
-        abortStage()
-        switch before {
-        case .queued, .waiting, .parked: retire()
-        case .idle, .transferring, .working: break
+    override package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) {
+        switch step({ $0.cancel(reason: reason.name.rawValue, keepsWork: keepsWork(reason)) }) {
+        case .tearDown: (.cancelled, .tearDown)
+        // The call goes on; the transfer does not wait for that.
+        case .leaveToCaller: (.callbackRunning, .stopWork)
+        case .tooLate: (.callbackRunning, .none)
+        case .stopWork: (.alreadyEnded, .stopWork)
+        case .alreadyEnded: (.alreadyEnded, .none)
         }
     }
 
-    override package func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) {
-        switch step({ $0.cancel(reason: reason.name.rawValue) }) {
-        case .tearDown: (.cancelled, true)
-        case .leaveToCaller, .tooLate: (.callbackRunning, false)
-        case .alreadyEnded: (.alreadyEnded, false)
-        }
+    override package func stopWork() {
+        guard !mayGoOn else { return }
+        abortStage()
+        workEnded()
     }
 
     /// The winner of the step to *cancelled* comes here once: closures go, work is taken back, and what may still be said (`onEnd`,
@@ -142,8 +139,8 @@ package class RunCore: BagMember, @unchecked Sendable {
             feed.push(.cancelled, from: self)
         } else if hasLastWord {
             lane.enqueue(.run(self, .cancelled))
-        } else if !muted {
-            retire()
+        } else {
+            lastWordSaid()
         }
     }
 
@@ -179,7 +176,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     private func withdrawIfBagsClosed() -> Bool {
         guard let ended = closedBag else { return false }
         let reason = ended.endReason ?? .ownerReleased
-        step { $0.withdrawAdmission(reason: reason.name.rawValue) }
+        step { $0.withdrawAdmission(reason: reason.name.rawValue, keepsWork: keepsWork(reason)) }
         tearDown(self.reason)
         return true
     }
@@ -283,6 +280,22 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     // MARK: The end
 
+    // A cancelled run leaves the agent when its last word is said and no work goes on; whichever is last takes it out.
+    private static let said: UInt8 = 1
+    private static let workOver: UInt8 = 2
+
+    /// After a cancellation: nothing is left to be called.
+    func lastWordSaid(onLane: Bool = false) {
+        let parts = departure.bitwiseOr(Self.said, ordering: .sequentiallyConsistent).newValue
+        if parts & Self.workOver != 0 || !isMuted { retire(onLane: onLane) }
+    }
+
+    /// The work of a muted run came to its end or was stopped.
+    func workEnded(onLane: Bool = false) {
+        let parts = departure.bitwiseOr(Self.workOver, ordering: .sequentiallyConsistent).newValue
+        if parts & Self.said != 0 { retire(onLane: onLane) }
+    }
+
     /// The run's last step: no user code of it is pending.
     ///
     /// On a delivery executor the agent's count is settled by the lane, after it has let the run go: when `idle()` returns the run is gone too.
@@ -304,7 +317,7 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// - Returns: true when this changed something.
     func setSuspended(_ value: Bool) -> Bool {
-        guard !gateState.isOver, suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
+        guard mayGoOn, suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
         feed?.push(observed: value ? .suspended : .resumed, from: self)
         switch stage {
         case .transferring(let number):
@@ -345,8 +358,9 @@ private final class RunLink: BagMember, @unchecked Sendable {
         super.init()
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { run.closeGate(reason) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { run.closeGate(reason) }
     override func tearDown(_ reason: CancelReason) { run.tearDown(reason) }
+    override func stopWork() { run.stopWork() }
 }
 
 extension TransferID {

@@ -181,11 +181,15 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     private func finish(_ end: CallbackList<EndReason>, _ reason: EndReason) {
         guard !isUniform else {
             end.forEach { $0.invoke(reason) }
-            return retire(onLane: true)
+            return depart(reason, onLane: true)
         }
         var calls: [CallChain.Call] = []
         end.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(reason) }) }
-        CallChain.run(calls, on: lane, home: lane) { self.retire() }
+        CallChain.run(calls, on: lane, home: lane) { self.depart(reason, onLane: false) }
+    }
+
+    private func depart(_ reason: EndReason, onLane: Bool) {
+        if reason.isCancelled { lastWordSaid(onLane: onLane) } else { retire(onLane: onLane) }
     }
 
     override func deliverCancelled() {
@@ -197,21 +201,13 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         handlers.end = .none
         handlers.resolve = nil
         resolve?(.failure(.cancelled(reason, requestID: id)))
-        if isMuted {
-            end.forEach { callback in
-                if let other = callback.lane, other !== lane { other.enqueue(.work { callback.invoke(.cancelled(reason)) }) } else {
-                    callback.invoke(.cancelled(reason))
-                }
-            }
-        } else {
-            finish(end, .cancelled(reason))
-        }
+        finish(end, .cancelled(reason))
     }
 
     /// A detached transfer came to its own end, which only observers hear of.
     private func finishMuted() {
         if let outcome { tellObservers(outcome) }
-        retire(onLane: true)
+        workEnded(onLane: true)
     }
 
     private func tellObservers(_ outcome: Result<Response<Value>, NetworkError>) {

@@ -16,13 +16,31 @@ package class BagMember: @unchecked Sendable {
     /// Who it is to `StepDoor`.
     var stepNumber: UInt64 { 0 }
 
+    /// What a closed gate leaves to do.
+    package enum Aftermath: Sendable {
+        case none
+        /// Release closures, stop the work, say the last word.
+        case tearDown
+        /// Others do the rest, but the work is to stop now.
+        case stopWork
+    }
+
     /// First pass of a bag's end: no call of this member starts after it returns. Calls nobody.
-    package func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) {
+    package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) {
         fatalError("a bag member closes its own gate")
     }
 
-    /// Second pass, for members that asked for it: releases closures and stops the work.
+    /// Second pass, for members whose gate was closed by the first.
     package func tearDown(_ reason: CancelReason) { fatalError("a bag member tears itself down") }
+    package func stopWork() {}
+
+    package final func settle(_ aftermath: Aftermath, _ reason: CancelReason) {
+        switch aftermath {
+        case .none: break
+        case .tearDown: tearDown(reason)
+        case .stopWork: stopWork()
+        }
+    }
 
     /// One atomic step of the link; returns what the pure type decided.
     @inline(__always)
@@ -186,19 +204,19 @@ private struct TakenList: @unchecked Sendable {
     func cancel(_ reason: CancelReason) -> CancelSummary {
         StepDoor.pass(.listTaken, 0)
         var summary = CancelSummary()
-        var doomed: [BagMember] = []
+        var doomed: [(member: BagMember, aftermath: BagMember.Aftermath)] = []
         var next = head
         while let reference = next {
             let member = reference.takeRetainedValue()
             next = member.next
             member.next = nil
             member.previous = nil
-            let (result, mustTearDown) = member.closeGate(reason)
+            let (result, aftermath) = member.closeGate(reason)
             summary.add(result)
-            if mustTearDown { doomed.append(member) }
+            if aftermath != .none { doomed.append((member, aftermath)) }
         }
         StepDoor.pass(.gatesShut, 0)
-        for member in doomed { member.tearDown(reason) }
+        for (member, aftermath) in doomed { member.settle(aftermath, reason) }
         return summary
     }
 
