@@ -207,18 +207,19 @@ package class RunCore: BagMember, @unchecked Sendable {
         StepDoor.pass(.stageRead, id)
         switch stage {
         case .idle, .working, .parked: break
-        case .queued: _ = session.admission.remove(self)
+        case .queued(let number): _ = session.admission.remove(self, exchange: number)
         case .transferring(let number): session.transport.cancel(TransferID(number: number))
         case .waiting: break
         }
-        cancelWait()
+        cancelWaits()
     }
 
     // MARK: Rarely used state
 
     /// Timers, further bags: most runs never have any, so they live in a table beside the run.
     struct Rare {
-        var wait: (any Cancellable)?
+        /// Timers, by the number of the exchange they were set for.
+        var waits: [UInt64: any Cancellable] = [:]
         var links: [BagMember] = []
         var bags: [BagStorage] = []
 
@@ -231,21 +232,47 @@ package class RunCore: BagMember, @unchecked Sendable {
             stripes[Int(id & 15)].table.withLock { body(&$0[id, default: Rare()]) }
         }
 
+        /// Nil when there is nothing; makes nothing.
+        static func ifAny<Result>(_ id: UInt64, _ body: (inout Rare) -> Result) -> Result? {
+            stripes[Int(id & 15)].table.withLock { table in
+                guard let index = table.index(forKey: id) else { return nil }
+                return body(&table.values[index])
+            }
+        }
+
         static func take(_ id: UInt64) -> Rare? { stripes[Int(id & 15)].table.withLock { $0.removeValue(forKey: id) } }
     }
 
-    func setWait(_ wait: any Cancellable) {
-        Rare.update(id) { $0.wait = wait }
-        rareFlag.store(true, ordering: .sequentiallyConsistent)
+    /// A timer of one exchange. The caller looks at the stage afterwards: it may be over.
+    func setWait(_ wait: any Cancellable, exchange number: UInt64) {
+        Rare.update(id) { $0.waits[number] = wait }
+        noteRare()
     }
 
-    func cancelWait() {
+    func cancelWait(exchange number: UInt64) {
         guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        let wait = Rare.update(id) { rare in
-            defer { rare.wait = nil }
-            return rare.wait
+        Rare.ifAny(id) { $0.waits.removeValue(forKey: number) }??.cancel()
+    }
+
+    private func cancelWaits() {
+        guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
+        let waits = Rare.ifAny(id) { rare in
+            defer { rare.waits = [:] }
+            return rare.waits
         }
-        wait?.cancel()
+        waits?.values.forEach { $0.cancel() }
+    }
+
+    /// After something was put in the table. A run that has left the agent meanwhile takes it out itself: nobody else will.
+    private func noteRare() {
+        rareFlag.store(true, ordering: .sequentiallyConsistent)
+        if isRetired { dropRare() }
+    }
+
+    private func dropRare() {
+        // Released here, outside the table's lock.
+        let rare = Rare.take(id)
+        rare?.waits.values.forEach { $0.cancel() }
     }
 
     /// Puts a run that is under way into one more bag.
@@ -255,7 +282,7 @@ package class RunCore: BagMember, @unchecked Sendable {
             $0.links.append(link)
             $0.bags.append(storage)
         }
-        rareFlag.store(true, ordering: .sequentiallyConsistent)
+        noteRare()
         guard storage.insert(link) else {
             _ = cancel(storage.endReason ?? .ownerReleased)
             return false
@@ -271,11 +298,11 @@ package class RunCore: BagMember, @unchecked Sendable {
     func leaveBags() {
         leaveBag()
         guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        let links = Rare.update(id) { rare in
+        let links = Rare.ifAny(id) { rare in
             defer { rare.links = [] }
             return rare.links
         }
-        for link in links { link.leaveBag() }
+        links?.forEach { $0.leaveBag() }
     }
 
     // MARK: The end
@@ -301,8 +328,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     /// On a delivery executor the agent's count is settled by the lane, after it has let the run go: when `idle()` returns the run is gone too.
     func retire(onLane: Bool = false) {
         StepDoor.pass(.beforeEnd, id)
-        guard !retired.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        if rareFlag.load(ordering: .acquiring) { _ = Rare.take(id) }
+        guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
         agent.remove(self)
         if onLane {
             mustSettle = true

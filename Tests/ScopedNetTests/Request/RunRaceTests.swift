@@ -159,12 +159,13 @@ import Testing
         #expect(timing.armedCount == 0)
     }
 
-    @Test func aLateQueueTimerDoesNotTakeAwayTheRetry() async throws {
+    @Test(arguments: [Step.queued, .queueTimed])
+    func aLateQueueTimerDoesNotTakeAwayTheRetry(step: Step) async throws {
         let timing = HandTiming()
         try await withStage(waiting(timing, queue: .seconds(500), retries: true)) { session, stage in
             let trace = Trace()
             session.request("http://h/").start()
-            let ambush = Ambush(.queued, of: session) { _ in
+            let ambush = Ambush(step, of: session) { _ in
                 // All this while the starting thread stands still.
                 stage.succeed(stage.started[0])
                 stage.succeed(stage.started[1], status: 503)
