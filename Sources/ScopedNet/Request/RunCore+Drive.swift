@@ -80,7 +80,7 @@ extension RunCore {
         session.transport.start(transfer, sink: self)
         StepDoor.pass(.transferStarted, id)
         if !mayGoOn { session.transport.cancel(transfer.id) }
-        if isSuspended { session.transport.suspend(transfer.id) }
+        if isSuspended { applySuspension(transfer.id) }
         return true
     }
 

@@ -347,13 +347,24 @@ package class RunCore: BagMember, @unchecked Sendable {
         guard mayGoOn, suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
         feed?.push(observed: value ? .suspended : .resumed, from: self)
         switch stage {
-        case .transferring(let number):
-            value ? session.transport.suspend(TransferID(number: number)) : session.transport.resume(TransferID(number: number))
+        case .transferring(let number): applySuspension(TransferID(number: number))
         case .parked:
             if !value, leave(.parked, for: .idle) { submitAttempt() }
         case .idle, .queued, .waiting, .working: break
         }
         return true
+    }
+
+    /// Tells the transport what holds now, and again when that changed meanwhile: the last word it hears is the right one, whichever
+    /// thread says it.
+    func applySuspension(_ transfer: TransferID) {
+        var value = isSuspended
+        while true {
+            value ? session.transport.suspend(transfer) : session.transport.resume(transfer)
+            let now = isSuspended
+            if now == value { return }
+            value = now
+        }
     }
 
     var isSuspended: Bool { suspended.load(ordering: .sequentiallyConsistent) }
