@@ -107,7 +107,11 @@ extension RunCore {
         }
         if retry(result, turn: turn) { return }
         if let error = result.error { return fail(error, result, turn: turn) }
-        guard let head = result.head else { return }
+        guard let head = result.head else {
+            let error = NetworkError(
+                .badResponse, phase: .receiving, message: "no response head", requestID: id, attempt: exchange.attempt)
+            return fail(error, result, turn: turn)
+        }
         if !template.options.validation.accepts(head.status) {
             let error = NetworkError(
                 .unacceptableStatus, phase: .receiving, message: "status \(head.status)", requestID: id, attempt: exchange.attempt)
@@ -155,7 +159,9 @@ extension RunCore {
         // An error document may be compressed too; undoing that is work.
         let limits = DecodingLimits(maxOutputBytes: template.errorBodyBytes)
         let failure = error
+        enter(.working)
         turn.work { [self] in
+            guard mayGoOn else { return abandonWork() }
             var failure = failure
             failure.body = ContentCoding.decodedPrefix(result.body, coding: coding, limits: limits)
             setFailure(failure)

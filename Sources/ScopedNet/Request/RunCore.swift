@@ -101,8 +101,13 @@ package class RunCore: BagMember, @unchecked Sendable {
         template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased)
     }
 
-    /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached.
-    var mayGoOn: Bool { gateState.mayGoOn }
+    /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached. Nor does one whose bag has ended, however many
+    /// members that has: the bag's end will get to it.
+    var mayGoOn: Bool {
+        let state = gateState
+        guard state.mayGoOn, !state.isOver, template.options.release != .detached else { return state.mayGoOn }
+        return closedBag == nil
+    }
 
     package func cancel(_ reason: CancelReason) -> CancelResult {
         let (result, aftermath) = closeGate(reason)
