@@ -11,6 +11,8 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     private var outcome: Result<Response<Value>, NetworkError>?
     /// All handlers run on the run's own lane, as nearly always.
     private let isUniform: Bool
+    /// What `handlers` held at first: who is about to ask for an admission may not look there yet.
+    private let interest: RunInterest
     private let stream: BodyStream?
 
     package init(
@@ -22,6 +24,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         self.stream = stream
         let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
         isUniform = handlers.fits(lane)
+        interest = RunInterest(handlers)
         let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty
         let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
         let observers = session.configuration.observers
@@ -229,7 +232,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     // MARK: Events
 
     override func deliverEvent(_ entry: EventFeed.Entry) -> EventOutcome {
-        guard handlers.wants(entry) else { return .done }
+        guard interest.includes(entry) else { return .done }
         guard admitCall() else { return .done }
         let calls = calls(entry)
         if isUniform {
@@ -281,14 +284,32 @@ extension RunHandlers {
     var isOtherwiseEmpty: Bool {
         success.isEmpty && failure.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty && delegate == nil
     }
+}
 
-    func wants(_ entry: EventFeed.Entry) -> Bool {
-        if delegate != nil { return true }
-        return switch entry {
-        case .head: !head.isEmpty
-        case .sent: !sent.isEmpty
-        case .received: !received.isEmpty
-        case .start, .observed, .ending, .cancelled: false
+/// Which events somebody listens to.
+private struct RunInterest: OptionSet, Sendable {
+    let rawValue: UInt8
+    static let head = RunInterest(rawValue: 1)
+    static let sent = RunInterest(rawValue: 2)
+    static let received = RunInterest(rawValue: 4)
+    static let everything = RunInterest(rawValue: 255)
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init<Value>(_ handlers: RunHandlers<Value>) {
+        self = handlers.delegate != nil ? .everything : []
+        if !handlers.head.isEmpty { insert(.head) }
+        if !handlers.sent.isEmpty { insert(.sent) }
+        if !handlers.received.isEmpty { insert(.received) }
+    }
+
+    func includes(_ entry: EventFeed.Entry) -> Bool {
+        switch entry {
+        case .start: self == .everything
+        case .head: contains(.head)
+        case .sent: contains(.sent)
+        case .received: contains(.received)
+        case .observed, .ending, .cancelled: false
         }
     }
 }
