@@ -3,10 +3,11 @@
 package final class AdmissionQueue: Sendable {
     package enum Submission { case start, queued(position: Int), refusedFull }
 
-    /// A run in the queue, by identity.
+    /// A run in the queue, by identity and exchange: who comes late for one place does not take out the next.
     private struct Waiter: Hashable, Sendable {
         let run: RunCore
-        static func == (left: Waiter, right: Waiter) -> Bool { left.run === right.run }
+        let exchange: UInt64
+        static func == (left: Waiter, right: Waiter) -> Bool { left.run === right.run && left.exchange == right.exchange }
         func hash(into hasher: inout Hasher) { hasher.combine(run.id) }
     }
 
@@ -34,7 +35,8 @@ package final class AdmissionQueue: Sendable {
     package func submit(_ run: RunCore) -> Submission {
         let now = now
         let host = run.exchange.url.originID
-        let answer = state.withLock { $0.queue.submit(Waiter(run: run), host: host, priority: run.template.options.priority, now: now) }
+        let waiter = Waiter(run: run, exchange: run.exchange.id.number)
+        let answer = state.withLock { $0.queue.submit(waiter, host: host, priority: run.template.options.priority, now: now) }
         return switch answer {
         case .start: .start
         case .queued(let position): .queued(position: position)
@@ -53,17 +55,19 @@ package final class AdmissionQueue: Sendable {
     /// may follow each other.
     package func grant(_ run: RunCore) {
         var run = run
-        while !run.beginTransfer() {
-            let now = now
+        while true {
+            // Read before: a run that was parked may be resumed, and redirected, while this thread still holds its slot.
             let origin = run.exchange.url.originID
+            if run.beginTransfer() { return }
+            let now = now
             guard let next = state.withLock({ $0.queue.finished(host: origin, now: now) }) else { return }
             run = next.run
         }
     }
 
     /// - Returns: false when it was not waiting (any more).
-    package func remove(_ run: RunCore) -> Bool {
-        state.withLock { $0.queue.remove(Waiter(run: run)) }
+    package func remove(_ run: RunCore, exchange: UInt64) -> Bool {
+        state.withLock { $0.queue.remove(Waiter(run: run, exchange: exchange)) }
     }
 
     package func noteVersion(_ version: String, origin: UInt32) {

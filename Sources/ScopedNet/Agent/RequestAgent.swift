@@ -14,11 +14,12 @@ public final class RequestAgent: Sendable {
 
     private struct Shard {
         var head: Unmanaged<RunCore>?
-        var repeats: [RepeatKey: [RunCore]] = [:]
     }
 
     private final class ShardBox: Sendable {
         let lock = Lock(Shard())
+        /// Runs by what makes them the same. Taken before `lock`, never inside it.
+        let repeats = Lock<[RepeatKey: [RunCore]]>([:])
     }
 
     /// A power of two. One lock would be the busiest place of the library.
@@ -49,23 +50,14 @@ public final class RequestAgent: Sendable {
             return .accepted(replaced: [])
         }
         let strategy = run.template.options.repeats
-        let answer = shard(of: key).lock.withLock { shard -> Admission in
-            let earlier = shard.repeats[key] ?? []
-            switch strategy {
-            case .cancelNewest:
-                if let existing = earlier.last { return .refused(existing) }
-                shard.repeats[key] = [run]
-                return .accepted(replaced: [])
-            case .cancelOldest:
-                shard.repeats[key] = earlier + [run]
-                return .accepted(replaced: earlier)
-            case .allowAll:
-                shard.repeats[key] = earlier + [run]
-                return .accepted(replaced: [])
-            }
+        return shard(of: key).repeats.withLock { repeats in
+            let earlier = repeats[key] ?? []
+            if strategy == .cancelNewest, let existing = earlier.last { return .refused(existing) }
+            // Whoever finds the run by its key may cancel it, and it leaves the agent then: so it is in the agent before.
+            retain(run)
+            repeats[key] = earlier + [run]
+            return .accepted(replaced: strategy == .cancelOldest ? earlier : [])
         }
-        if case .accepted = answer { retain(run) }
-        return answer
     }
 
     private func retain(_ run: RunCore) {
@@ -100,10 +92,10 @@ public final class RequestAgent: Sendable {
     }
 
     private func forget(_ run: RunCore, _ key: RepeatKey) {
-        shard(of: key).lock.withLock { shard in
-            guard var runs = shard.repeats[key] else { return }
+        shard(of: key).repeats.withLock { repeats in
+            guard var runs = repeats[key] else { return }
             runs.removeAll { $0 === run }
-            shard.repeats[key] = runs.isEmpty ? nil : runs
+            repeats[key] = runs.isEmpty ? nil : runs
         }
     }
 
@@ -132,14 +124,14 @@ public final class RequestAgent: Sendable {
     public func cancelAll(tag: String? = nil, reason: CancelReason = .explicit) -> CancelSummary {
         let runs = liveRuns().filter { tag == nil || $0.template.options.tag == tag }
         var summary = CancelSummary()
-        var doomed: [RunCore] = []
+        var doomed: [(run: RunCore, aftermath: BagMember.Aftermath)] = []
         // All gates first, as with a bag.
         for run in runs {
-            let (result, mustTearDown) = run.closeGate(reason)
+            let (result, aftermath) = run.closeGate(reason)
             summary.add(result)
-            if mustTearDown { doomed.append(run) }
+            if aftermath != .none { doomed.append((run, aftermath)) }
         }
-        for run in doomed { run.tearDown(reason) }
+        for (run, aftermath) in doomed { run.settle(aftermath, reason) }
         return summary
     }
 

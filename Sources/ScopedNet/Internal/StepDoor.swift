@@ -3,30 +3,59 @@ import Synchronization
 /// The atomic steps of a run, in the order a run meets them. A test can stop a run at any of them and let a cancel, a bag's end
 /// or a completion go first; in release builds the doorway is empty.
 package enum Step: String, CaseIterable, Sendable {
-    case beforeStart, beforeLink, afterLink, beforeQueue, queued, beforeTransfer, transferStarted
+    case beforeStart, beforeLink, announced, listed, afterLink, beforeQueue, queued, queueTimed, beforeTransfer, stageStored, transferStarted
     case headReceived, redirectDecided, retryDecided, retryWaiting, beforeDecode, decoded
-    case beforeDelivery, beforeAdmission, afterAdmission, afterCall, beforeEnd
+    case beforeDelivery, delivering, beforeCall, callAdmitted, callEnded, beforeAdmission, afterAdmission, afterCall, beforeEnd
+    // Of a cancel: its gate is shut; it knows which stage to take back.
+    case gateShut, stageRead
+    // Of a bag's end, which is no run's (number 0): it has the list; all gates in it are shut.
+    case listTaken, gatesShut
 }
 
 /// The one doorway through which tests reach those steps.
 package enum StepDoor {
-    #if DEBUG
-    private static let installed = Atomic<Bool>(false)
-    private static let visitor = Lock<(@Sendable (Step, UInt64) -> Void)?>(nil)
+    package typealias Visitor = @Sendable (Step, UInt64) -> Void
 
-    /// Installs (or removes, with nil) the visitor; it is called on whichever thread takes the step, with the run's number.
-    package static func install(_ visit: (@Sendable (Step, UInt64) -> Void)?) {
-        visitor.withLock { $0 = visit }
-        installed.store(visit != nil, ordering: .sequentiallyConsistent)
+    #if DEBUG
+    private struct Visitors {
+        var next = 0
+        var all: [Int: Visitor] = [:]
+    }
+
+    private static let installed = Atomic<Bool>(false)
+    private static let visitors = Lock(Visitors())
+
+    /// Installs (or removes, with nil) the visitor of a test that needs one only; it is called on whichever thread takes the step, with the
+    /// run's number.
+    package static func install(_ visit: Visitor?) { change { $0[0] = visit } }
+
+    /// One more visitor, for tests that run beside others. Steps of everybody's runs come by.
+    package static func add(_ visit: @escaping Visitor) -> Int {
+        let number = visitors.withLock { visitors in
+            visitors.next += 1
+            return visitors.next
+        }
+        change { $0[number] = visit }
+        return number
+    }
+
+    package static func remove(_ number: Int) { change { $0[number] = nil } }
+
+    private static func change(_ body: (inout [Int: Visitor]) -> Void) {
+        visitors.withLock { visitors in
+            body(&visitors.all)
+            installed.store(!visitors.all.isEmpty, ordering: .sequentiallyConsistent)
+        }
     }
 
     @inline(__always)
-    package static func pass(_ step: Step, _ run: UInt64) {
+    package static func pass(_ step: Step, _ run: @autoclosure () -> UInt64) {
         guard installed.load(ordering: .relaxed) else { return }
-        visitor.withLock { $0 }?(step, run)
+        let run = run()
+        for visit in visitors.withLock({ Array($0.all.values) }) { visit(step, run) }
     }
     #else
     @inline(__always)
-    package static func pass(_ step: Step, _ run: UInt64) {}
+    package static func pass(_ step: Step, _ run: @autoclosure () -> UInt64) {}
     #endif
 }

@@ -20,15 +20,16 @@ extension RunCore {
     func submitAttempt() {
         StepDoor.pass(.beforeQueue, id)
         guard mayGoOn else { return abandonWork() }
-        enter(.queued)
+        let number = exchange.id.number
+        enter(.queued(number))
         switch session.admission.submit(self) {
         case .start: session.admission.grant(self)
         case .queued(let position):
             StepDoor.pass(.queued, id)
             feed?.push(observed: .queued(position: position), from: self)
-            limitWaiting()
+            limitWaiting(number)
             // A cancel that came before the word was stored could not take the run out again.
-            if !mayGoOn { takeOutOfQueue() }
+            if !mayGoOn, session.admission.remove(self, exchange: number) { abandonWork() }
         case .refusedFull:
             let limit = session.configuration.transport.limits.queued
             fail(
@@ -37,21 +38,19 @@ extension RunCore {
         }
     }
 
-    private func takeOutOfQueue() {
-        if session.admission.remove(self), isMuted == false { enter(.idle) }
-    }
-
-    private func limitWaiting() {
+    /// From here on another thread may have the run and be far ahead: all this touches is its own exchange's place and timer.
+    private func limitWaiting(_ number: UInt64) {
         guard let limit = template.options.timeouts.queue else { return }
-        setWait(
-            session.timing.schedule(after: limit) { [self] in
-                guard session.admission.remove(self) else { return }
-                fail(
-                    NetworkError(.queueTimeout, phase: .queued, message: "no free connection for \(limit)", requestID: id, attempt: exchange.attempt),
-                    turn: nil)
-            })
-        // It may have left the queue before the timer was known.
-        if stage != .queued { cancelWait() }
+        let wait = session.timing.schedule(after: limit) { [self] in
+            guard session.admission.remove(self, exchange: number) else { return }
+            fail(
+                NetworkError(.queueTimeout, phase: .queued, message: "no free connection for \(limit)", requestID: id, attempt: exchange.attempt),
+                turn: nil)
+        }
+        setWait(wait, exchange: number)
+        StepDoor.pass(.queueTimed, id)
+        // It may have left the queue, or been cancelled, before the timer was known.
+        guard stage == .queued(number), mayGoOn else { return cancelWait(exchange: number) }
     }
 
     /// Has a slot. Any thread, also the network's.
@@ -67,7 +66,7 @@ extension RunCore {
             enter(.parked)
             guard !isSuspended, leave(.parked, for: .idle) else { return false }
         }
-        cancelWait()
+        cancelWait(exchange: exchange.id.number)
         if !drive.hasBegun {
             drive.hasBegun = true
             if template.options.retry.maxAttempts > 1 { session.admission.payIn(exchange.url.originID) }
@@ -75,12 +74,13 @@ extension RunCore {
         }
         let transfer = exchange
         enter(.transferring(transfer.id.number))
+        StepDoor.pass(.stageStored, id)
         feed?.push(observed: .started(attempt: transfer.attempt), from: self)
         feed?.pushStart(from: self)
         session.transport.start(transfer, sink: self)
         StepDoor.pass(.transferStarted, id)
         if !mayGoOn { session.transport.cancel(transfer.id) }
-        if isSuspended { session.transport.suspend(transfer.id) }
+        if isSuspended { applySuspension(transfer.id) }
         return true
     }
 
@@ -107,7 +107,11 @@ extension RunCore {
         }
         if retry(result, turn: turn) { return }
         if let error = result.error { return fail(error, result, turn: turn) }
-        guard let head = result.head else { return }
+        guard let head = result.head else {
+            let error = NetworkError(
+                .badResponse, phase: .receiving, message: "no response head", requestID: id, attempt: exchange.attempt)
+            return fail(error, result, turn: turn)
+        }
         if !template.options.validation.accepts(head.status) {
             let error = NetworkError(
                 .unacceptableStatus, phase: .receiving, message: "status \(head.status)", requestID: id, attempt: exchange.attempt)
@@ -155,7 +159,9 @@ extension RunCore {
         // An error document may be compressed too; undoing that is work.
         let limits = DecodingLimits(maxOutputBytes: template.errorBodyBytes)
         let failure = error
+        enter(.working)
         turn.work { [self] in
+            guard mayGoOn else { return abandonWork() }
             var failure = failure
             failure.body = ContentCoding.decodedPrefix(result.body, coding: coding, limits: limits)
             setFailure(failure)
@@ -267,13 +273,18 @@ extension RunCore {
         exchange = next
         countAttempt()
         guard wait > .zero else { return submitAttempt() }
-        enter(.waiting)
-        setWait(session.timing.schedule(after: wait) { [self] in submitAttempt() })
+        let number = next.id.number
+        enter(.waiting(number))
+        // Whoever takes the wait away has the run: the timer, or a cancel seen here.
+        let timer = session.timing.schedule(after: wait) { [self] in
+            if leave(.waiting(number), for: .idle) { submitAttempt() }
+        }
+        setWait(timer, exchange: number)
         StepDoor.pass(.retryWaiting, id)
         // A cancel that came before the timer was known could not stop it.
         if !mayGoOn {
-            cancelWait()
-            abandonWork()
+            cancelWait(exchange: number)
+            if leave(.waiting(number), for: .idle) { abandonWork() }
         }
     }
 

@@ -29,6 +29,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     private let stageWord = Atomic<UInt64>(RunStage.idle.word)
     private let suspended = Atomic<Bool>(false)
     private let retired = Atomic<Bool>(false)
+    private let departure = Atomic<UInt8>(0)
     private let rareFlag = Atomic<Bool>(false)
     private let attemptCounter = Atomic<Int>(1)
 
@@ -50,6 +51,8 @@ package class RunCore: BagMember, @unchecked Sendable {
         var file: FileSink?
         var hasBegun = false
     }
+
+    override final var stepNumber: UInt64 { id }
 
     package init(
         template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool, repeatKey: RequestAgent.RepeatKey?,
@@ -91,41 +94,43 @@ package class RunCore: BagMember, @unchecked Sendable {
     package var gateState: RunGate { RunGate(word: gate.load(ordering: .sequentiallyConsistent)) }
 
     /// The gates are closed and the transfer goes on (see ``ReleaseStrategy/detached``).
-    var isMuted: Bool {
-        guard template.options.release == .detached else { return false }
-        let state = gateState
-        guard state.phase == .cancelled else { return false }
-        return Self.releases.contains(state.reason)
+    var isMuted: Bool { gateState.isMuted }
+
+    /// A release closes the gates of a detached run and nothing else.
+    private func keepsWork(_ reason: CancelReason) -> Bool {
+        template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased)
     }
 
-    private static let releases: [UInt8] = [CancelReason.Name.ownerReleased.rawValue, CancelReason.Name.requestReleased.rawValue]
-
-    /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached.
-    var mayGoOn: Bool { !gateState.isOver || isMuted }
+    /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached. Nor does one whose bag has ended, however many
+    /// members that has: the bag's end will get to it.
+    var mayGoOn: Bool {
+        let state = gateState
+        guard state.mayGoOn, !state.isOver, template.options.release != .detached else { return state.mayGoOn }
+        return closedBag == nil
+    }
 
     package func cancel(_ reason: CancelReason) -> CancelResult {
-        let (result, mustTearDown) = closeGate(reason)
-        if mustTearDown { tearDown(reason) }
-        if result == .alreadyEnded, reason == .explicit || reason == .shutdown, isMuted { stopMuted() }
+        let (result, aftermath) = closeGate(reason)
+        StepDoor.pass(.gateShut, id)
+        settle(aftermath, reason)
         return result
     }
 
-    /// An explicit cancel stops a detached transfer too. Where no stage is under way that would come to an end, this is it.
-    private func stopMuted() {
-        let before = stage
-        abortStage()
-        switch before {
-        case .queued, .waiting, .parked: retire()
-        case .idle, .transferring, .working: break
+    override package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) {
+        switch step({ $0.cancel(reason: reason.name.rawValue, keepsWork: keepsWork(reason)) }) {
+        case .tearDown: (.cancelled, .tearDown)
+        // The call goes on; the transfer does not wait for that.
+        case .leaveToCaller: (.callbackRunning, .stopWork)
+        case .tooLate: (.callbackRunning, .none)
+        case .stopWork: (.alreadyEnded, .stopWork)
+        case .alreadyEnded: (.alreadyEnded, .none)
         }
     }
 
-    override package func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) {
-        switch step({ $0.cancel(reason: reason.name.rawValue) }) {
-        case .tearDown: (.cancelled, true)
-        case .leaveToCaller, .tooLate: (.callbackRunning, false)
-        case .alreadyEnded: (.alreadyEnded, false)
-        }
+    override package func stopWork() {
+        guard !mayGoOn else { return }
+        abortStage()
+        workEnded()
     }
 
     /// The winner of the step to *cancelled* comes here once: closures go, work is taken back, and what may still be said (`onEnd`,
@@ -139,8 +144,8 @@ package class RunCore: BagMember, @unchecked Sendable {
             feed.push(.cancelled, from: self)
         } else if hasLastWord {
             lane.enqueue(.run(self, .cancelled))
-        } else if !muted {
-            retire()
+        } else {
+            lastWordSaid()
         }
     }
 
@@ -148,11 +153,14 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// One admitted call that is not the last. False: nothing may be called.
     func admitCall() -> Bool {
+        StepDoor.pass(.beforeCall, id)
         guard step({ $0.admitCall() }) == .admitted else { return false }
+        StepDoor.pass(.callAdmitted, id)
         return !withdrawIfBagsClosed()
     }
 
     func endCall() {
+        StepDoor.pass(.callEnded, id)
         if step({ $0.endCall() }) == .tearDown { tearDown(reason) }
     }
 
@@ -173,7 +181,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     private func withdrawIfBagsClosed() -> Bool {
         guard let ended = closedBag else { return false }
         let reason = ended.endReason ?? .ownerReleased
-        step { $0.withdrawAdmission(reason: reason.name.rawValue) }
+        step { $0.withdrawAdmission(reason: reason.name.rawValue, keepsWork: keepsWork(reason)) }
         tearDown(self.reason)
         return true
     }
@@ -200,20 +208,23 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// Takes the work of the present stage back. Idempotent, never blocks.
     func abortStage() {
+        let stage = stage
+        StepDoor.pass(.stageRead, id)
         switch stage {
         case .idle, .working, .parked: break
-        case .queued: _ = session.admission.remove(self)
+        case .queued(let number): _ = session.admission.remove(self, exchange: number)
         case .transferring(let number): session.transport.cancel(TransferID(number: number))
         case .waiting: break
         }
-        cancelWait()
+        cancelWaits()
     }
 
     // MARK: Rarely used state
 
     /// Timers, further bags: most runs never have any, so they live in a table beside the run.
     struct Rare {
-        var wait: (any Cancellable)?
+        /// Timers, by the number of the exchange they were set for.
+        var waits: [UInt64: any Cancellable] = [:]
         var links: [BagMember] = []
         var bags: [BagStorage] = []
 
@@ -226,21 +237,47 @@ package class RunCore: BagMember, @unchecked Sendable {
             stripes[Int(id & 15)].table.withLock { body(&$0[id, default: Rare()]) }
         }
 
+        /// Nil when there is nothing; makes nothing.
+        static func ifAny<Result>(_ id: UInt64, _ body: (inout Rare) -> Result) -> Result? {
+            stripes[Int(id & 15)].table.withLock { table in
+                guard let index = table.index(forKey: id) else { return nil }
+                return body(&table.values[index])
+            }
+        }
+
         static func take(_ id: UInt64) -> Rare? { stripes[Int(id & 15)].table.withLock { $0.removeValue(forKey: id) } }
     }
 
-    func setWait(_ wait: any Cancellable) {
-        Rare.update(id) { $0.wait = wait }
-        rareFlag.store(true, ordering: .sequentiallyConsistent)
+    /// A timer of one exchange. The caller looks at the stage afterwards: it may be over.
+    func setWait(_ wait: any Cancellable, exchange number: UInt64) {
+        Rare.update(id) { $0.waits[number] = wait }
+        noteRare()
     }
 
-    func cancelWait() {
+    func cancelWait(exchange number: UInt64) {
         guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        let wait = Rare.update(id) { rare in
-            defer { rare.wait = nil }
-            return rare.wait
+        Rare.ifAny(id) { $0.waits.removeValue(forKey: number) }??.cancel()
+    }
+
+    private func cancelWaits() {
+        guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
+        let waits = Rare.ifAny(id) { rare in
+            defer { rare.waits = [:] }
+            return rare.waits
         }
-        wait?.cancel()
+        waits?.values.forEach { $0.cancel() }
+    }
+
+    /// After something was put in the table. A run that has left the agent meanwhile takes it out itself: nobody else will.
+    private func noteRare() {
+        rareFlag.store(true, ordering: .sequentiallyConsistent)
+        if isRetired { dropRare() }
+    }
+
+    private func dropRare() {
+        // Released here, outside the table's lock.
+        let rare = Rare.take(id)
+        rare?.waits.values.forEach { $0.cancel() }
     }
 
     /// Puts a run that is under way into one more bag.
@@ -250,7 +287,7 @@ package class RunCore: BagMember, @unchecked Sendable {
             $0.links.append(link)
             $0.bags.append(storage)
         }
-        rareFlag.store(true, ordering: .sequentiallyConsistent)
+        noteRare()
         guard storage.insert(link) else {
             _ = cancel(storage.endReason ?? .ownerReleased)
             return false
@@ -266,22 +303,38 @@ package class RunCore: BagMember, @unchecked Sendable {
     func leaveBags() {
         leaveBag()
         guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        let links = Rare.update(id) { rare in
+        let links = Rare.ifAny(id) { rare in
             defer { rare.links = [] }
             return rare.links
         }
-        for link in links { link.leaveBag() }
+        links?.forEach { $0.leaveBag() }
     }
 
     // MARK: The end
+
+    // A cancelled run leaves the agent when its last word is said and no work goes on; whichever is last takes it out.
+    private static let said: UInt8 = 1
+    private static let workOver: UInt8 = 2
+
+    /// After a cancellation: nothing is left to be called.
+    func lastWordSaid(onLane: Bool = false) {
+        let parts = departure.bitwiseOr(Self.said, ordering: .sequentiallyConsistent).newValue
+        if parts & Self.workOver != 0 || !isMuted { retire(onLane: onLane) }
+    }
+
+    /// The work of a muted run came to its end or was stopped.
+    func workEnded(onLane: Bool = false) {
+        let parts = departure.bitwiseOr(Self.workOver, ordering: .sequentiallyConsistent).newValue
+        if parts & Self.said != 0 { retire(onLane: onLane) }
+    }
 
     /// The run's last step: no user code of it is pending.
     ///
     /// On a delivery executor the agent's count is settled by the lane, after it has let the run go: when `idle()` returns the run is gone too.
     func retire(onLane: Bool = false) {
         StepDoor.pass(.beforeEnd, id)
-        guard !retired.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        if rareFlag.load(ordering: .acquiring) { _ = Rare.take(id) }
+        guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
         agent.remove(self)
         if onLane {
             mustSettle = true
@@ -296,16 +349,27 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// - Returns: true when this changed something.
     func setSuspended(_ value: Bool) -> Bool {
-        guard !gateState.isOver, suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
+        guard mayGoOn, suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
         feed?.push(observed: value ? .suspended : .resumed, from: self)
         switch stage {
-        case .transferring(let number):
-            value ? session.transport.suspend(TransferID(number: number)) : session.transport.resume(TransferID(number: number))
+        case .transferring(let number): applySuspension(TransferID(number: number))
         case .parked:
             if !value, leave(.parked, for: .idle) { submitAttempt() }
         case .idle, .queued, .waiting, .working: break
         }
         return true
+    }
+
+    /// Tells the transport what holds now, and again when that changed meanwhile: the last word it hears is the right one, whichever
+    /// thread says it.
+    func applySuspension(_ transfer: TransferID) {
+        var value = isSuspended
+        while true {
+            value ? session.transport.suspend(transfer) : session.transport.resume(transfer)
+            let now = isSuspended
+            if now == value { return }
+            value = now
+        }
     }
 
     var isSuspended: Bool { suspended.load(ordering: .sequentiallyConsistent) }
@@ -337,8 +401,9 @@ private final class RunLink: BagMember, @unchecked Sendable {
         super.init()
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { run.closeGate(reason) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { run.closeGate(reason) }
     override func tearDown(_ reason: CancelReason) { run.tearDown(reason) }
+    override func stopWork() { run.stopWork() }
 }
 
 extension TransferID {

@@ -13,6 +13,9 @@
 ///
 /// Every transition is one compare-and-swap by the caller: it loads the word, asks this type, and stores the answer if the word
 /// has not moved. Who wins the step to `ending` or `cancelled` owns the run's handlers from then on.
+///
+/// A detached run that is cancelled by a release is `cancelled` and `goesOn`: nothing is called any more, its work is done to the end. A
+/// second cancel, of a kind that stops the work, takes `goesOn` away; it is one word, so no stage can miss that.
 package struct RunGate: Equatable, Hashable, Sendable {
     package enum Phase: UInt8, Sendable {
         case created, open, calling, cancelRequested, ending, ended, cancelled
@@ -21,19 +24,23 @@ package struct RunGate: Equatable, Hashable, Sendable {
     package var phase: Phase
     /// Meaningful in `cancelRequested` and `cancelled` only: the number of a `CancelReason`.
     package var reason: UInt8
+    /// Meaningful in the same two: the work is not stopped.
+    package var goesOn: Bool
 
-    package init(phase: Phase = .created, reason: UInt8 = 0) {
+    package init(phase: Phase = .created, reason: UInt8 = 0, goesOn: Bool = false) {
         self.phase = phase
         self.reason = reason
+        self.goesOn = goesOn
     }
 
     package init(word: UInt32) {
         // The word is only ever written by `word` below.
         phase = Phase(rawValue: UInt8(truncatingIfNeeded: word)) ?? .cancelled
         reason = UInt8(truncatingIfNeeded: word >> 8)
+        goesOn = word & 1 << 16 != 0
     }
 
-    package var word: UInt32 { UInt32(phase.rawValue) | UInt32(reason) << 8 }
+    package var word: UInt32 { UInt32(phase.rawValue) | UInt32(reason) << 8 | (goesOn ? 1 << 16 : 0) }
 
     // MARK: Events
 
@@ -53,22 +60,37 @@ package struct RunGate: Equatable, Hashable, Sendable {
         case leaveToCaller
         /// The last call of this run has been admitted; it cannot be recalled.
         case tooLate
+        /// Cancelled before, with its work left going on; that is stopped now.
+        case stopWork
         case alreadyEnded
     }
 
-    package mutating func cancel(reason: UInt8) -> CancelAction {
+    /// - Parameter keepsWork: the transfer goes on behind closed gates. Never so before the start: there is no work then.
+    package mutating func cancel(reason: UInt8, keepsWork: Bool = false) -> CancelAction {
         switch phase {
-        case .created, .open:
+        case .created:
             phase = .cancelled
             self.reason = reason
+            return .tearDown
+        case .open:
+            phase = .cancelled
+            self.reason = reason
+            goesOn = keepsWork
             return .tearDown
         case .calling:
             phase = .cancelRequested
             self.reason = reason
+            goesOn = keepsWork
             return .leaveToCaller
-        case .cancelRequested: return .leaveToCaller
+        case .cancelRequested:
+            goesOn = goesOn && keepsWork
+            return .leaveToCaller
         case .ending: return .tooLate
-        case .ended, .cancelled: return .alreadyEnded
+        case .ended: return .alreadyEnded
+        case .cancelled:
+            guard goesOn, !keepsWork else { return .alreadyEnded }
+            goesOn = false
+            return .stopWork
         }
     }
 
@@ -105,11 +127,12 @@ package struct RunGate: Equatable, Hashable, Sendable {
     }
 
     /// The shared gate of a bag was found closed right after an admission: nothing was called yet, so the run ends cancelled.
-    package mutating func withdrawAdmission(reason: UInt8) {
+    package mutating func withdrawAdmission(reason: UInt8, keepsWork: Bool = false) {
         switch phase {
         case .calling, .ending:
             phase = .cancelled
             self.reason = reason
+            goesOn = keepsWork
         case .cancelRequested:
             phase = .cancelled
         case .created, .open, .ended, .cancelled: break
@@ -117,4 +140,16 @@ package struct RunGate: Equatable, Hashable, Sendable {
     }
 
     package var isOver: Bool { phase == .ended || phase == .cancelled }
+
+    /// The gates are closed and the work goes on.
+    package var isMuted: Bool { phase == .cancelled && goesOn }
+
+    /// Whether a next stage may begin.
+    package var mayGoOn: Bool {
+        switch phase {
+        case .created, .open, .calling, .ending: true
+        case .cancelRequested, .cancelled: goesOn
+        case .ended: false
+        }
+    }
 }

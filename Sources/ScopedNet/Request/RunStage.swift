@@ -2,20 +2,23 @@
 ///
 /// The rule that makes a cancel latched (G5): a stage stores its word, *then* looks at the gate; a cancel shuts the gate, *then* reads the
 /// word. One of the two sees the other, and taking back is idempotent.
+///
+/// The number is that of the exchange (``TransferID``): a retry or a redirect is a new one, so a thread that comes late sees that its stage
+/// is over and touches nothing of the next.
 package enum RunStage: Equatable, Sendable {
     case idle
-    case queued
+    case queued(UInt64)
     case transferring(UInt64)
-    case waiting
+    case waiting(UInt64)
     case working
     /// Suspended before it got to the network.
     case parked
 
     package init(word: UInt64) {
         switch word & 7 {
-        case 1: self = .queued
+        case 1: self = .queued(word >> 3)
         case 2: self = .transferring(word >> 3)
-        case 3: self = .waiting
+        case 3: self = .waiting(word >> 3)
         case 4: self = .working
         case 5: self = .parked
         default: self = .idle
@@ -25,9 +28,9 @@ package enum RunStage: Equatable, Sendable {
     package var word: UInt64 {
         switch self {
         case .idle: 0
-        case .queued: 1
+        case .queued(let number): number << 3 | 1
         case .transferring(let number): number << 3 | 2
-        case .waiting: 3
+        case .waiting(let number): number << 3 | 3
         case .working: 4
         case .parked: 5
         }

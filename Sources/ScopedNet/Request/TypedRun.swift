@@ -11,30 +11,9 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     private var outcome: Result<Response<Value>, NetworkError>?
     /// All handlers run on the run's own lane, as nearly always.
     private let isUniform: Bool
+    /// What `handlers` held at first: who is about to ask for an admission may not look there yet.
+    private let interest: RunInterest
     private let stream: BodyStream?
-    /// Asked before admission, when the handlers may already belong to a canceller.
-    private let wants: Wants
-
-    private struct Wants {
-        let start, head, sent, received: Bool
-
-        init(_ handlers: RunHandlers<Value>) {
-            start = handlers.delegate != nil
-            head = start || !handlers.head.isEmpty
-            sent = start || !handlers.sent.isEmpty
-            received = start || !handlers.received.isEmpty
-        }
-
-        func callAsFunction(_ entry: EventFeed.Entry) -> Bool {
-            switch entry {
-            case .start: start
-            case .head: head
-            case .sent: sent
-            case .received: received
-            case .observed, .ending, .cancelled: false
-            }
-        }
-    }
 
     package init(
         template: RequestTemplate, session: Session, decoder: ResponseDecoder<Value>, handlers: RunHandlers<Value>,
@@ -45,9 +24,9 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         self.stream = stream
         let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
         isUniform = handlers.fits(lane)
-        wants = Wants(handlers)
-        let wantsEvents = wants.head
-        let wantsProgress = wants.sent || wants.received
+        interest = RunInterest(handlers)
+        let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty
+        let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
         let observers = session.configuration.observers
         var feed: EventFeed?
         if wantsEvents || wantsProgress || !observers.isEmpty {
@@ -205,11 +184,15 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     private func finish(_ end: CallbackList<EndReason>, _ reason: EndReason) {
         guard !isUniform else {
             end.forEach { $0.invoke(reason) }
-            return retire(onLane: true)
+            return depart(reason, onLane: true)
         }
         var calls: [CallChain.Call] = []
         end.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(reason) }) }
-        CallChain.run(calls, on: lane, home: lane) { self.retire() }
+        CallChain.run(calls, on: lane, home: lane) { self.depart(reason, onLane: false) }
+    }
+
+    private func depart(_ reason: EndReason, onLane: Bool) {
+        if reason.isCancelled { lastWordSaid(onLane: onLane) } else { retire(onLane: onLane) }
     }
 
     override func deliverCancelled() {
@@ -221,21 +204,13 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         handlers.end = .none
         handlers.resolve = nil
         resolve?(.failure(.cancelled(reason, requestID: id)))
-        if isMuted {
-            end.forEach { callback in
-                if let other = callback.lane, other !== lane { other.enqueue(.work { callback.invoke(.cancelled(reason)) }) } else {
-                    callback.invoke(.cancelled(reason))
-                }
-            }
-        } else {
-            finish(end, .cancelled(reason))
-        }
+        finish(end, .cancelled(reason))
     }
 
     /// A detached transfer came to its own end, which only observers hear of.
     private func finishMuted() {
         if let outcome { tellObservers(outcome) }
-        retire(onLane: true)
+        workEnded(onLane: true)
     }
 
     private func tellObservers(_ outcome: Result<Response<Value>, NetworkError>) {
@@ -257,7 +232,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     // MARK: Events
 
     override func deliverEvent(_ entry: EventFeed.Entry) -> EventOutcome {
-        guard wants(entry) else { return .done }
+        guard interest.includes(entry) else { return .done }
         guard admitCall() else { return .done }
         let calls = calls(entry)
         if isUniform {
@@ -309,5 +284,32 @@ extension RunHandlers {
     var isOtherwiseEmpty: Bool {
         success.isEmpty && failure.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty && delegate == nil
     }
+}
 
+/// Which events somebody listens to.
+private struct RunInterest: OptionSet, Sendable {
+    let rawValue: UInt8
+    static let head = RunInterest(rawValue: 1)
+    static let sent = RunInterest(rawValue: 2)
+    static let received = RunInterest(rawValue: 4)
+    static let everything = RunInterest(rawValue: 255)
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init<Value>(_ handlers: RunHandlers<Value>) {
+        self = handlers.delegate != nil ? .everything : []
+        if !handlers.head.isEmpty { insert(.head) }
+        if !handlers.sent.isEmpty { insert(.sent) }
+        if !handlers.received.isEmpty { insert(.received) }
+    }
+
+    func includes(_ entry: EventFeed.Entry) -> Bool {
+        switch entry {
+        case .start: self == .everything
+        case .head: contains(.head)
+        case .sent: contains(.sent)
+        case .received: contains(.received)
+        case .observed, .ending, .cancelled: false
+        }
+    }
 }

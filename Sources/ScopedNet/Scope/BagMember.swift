@@ -13,13 +13,34 @@ package class BagMember: @unchecked Sendable {
 
     package init() {}
 
+    /// Who it is to `StepDoor`.
+    var stepNumber: UInt64 { 0 }
+
+    /// What a closed gate leaves to do.
+    package enum Aftermath: Sendable {
+        case none
+        /// Release closures, stop the work, say the last word.
+        case tearDown
+        /// Others do the rest, but the work is to stop now.
+        case stopWork
+    }
+
     /// First pass of a bag's end: no call of this member starts after it returns. Calls nobody.
-    package func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) {
+    package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) {
         fatalError("a bag member closes its own gate")
     }
 
-    /// Second pass, for members that asked for it: releases closures and stops the work.
+    /// Second pass, for members whose gate was closed by the first.
     package func tearDown(_ reason: CancelReason) { fatalError("a bag member tears itself down") }
+    package func stopWork() {}
+
+    package final func settle(_ aftermath: Aftermath, _ reason: CancelReason) {
+        switch aftermath {
+        case .none: break
+        case .tearDown: tearDown(reason)
+        case .stopWork: stopWork()
+        }
+    }
 
     /// One atomic step of the link; returns what the pure type decided.
     @inline(__always)
@@ -79,6 +100,7 @@ package final class BagStorage: Sendable {
     package func insert(_ member: BagMember) -> Bool {
         guard !isClosed, member.announce() else { return false }
         member.bag = self
+        StepDoor.pass(.announced, member.stepNumber)
         // "Ended" and the list are under one lock: a member is either refused or seen by the end.
         let accepted = state.withLock { state -> Bool in
             guard state.ended == nil else { return false }
@@ -89,6 +111,7 @@ package final class BagStorage: Sendable {
             member.leaveBag()
             return false
         }
+        StepDoor.pass(.listed, member.stepNumber)
         if member.confirm() == .unlink { remove(member) }
         guard isClosed, !closed.load(ordering: .relaxed) else { return true }
         // An ancestor ended meanwhile, which this list does not know of yet.
@@ -179,19 +202,21 @@ private struct TakenList: @unchecked Sendable {
 
     /// All gates close before anything is torn down: a closure released here may look at its siblings.
     func cancel(_ reason: CancelReason) -> CancelSummary {
+        StepDoor.pass(.listTaken, 0)
         var summary = CancelSummary()
-        var doomed: [BagMember] = []
+        var doomed: [(member: BagMember, aftermath: BagMember.Aftermath)] = []
         var next = head
         while let reference = next {
             let member = reference.takeRetainedValue()
             next = member.next
             member.next = nil
             member.previous = nil
-            let (result, mustTearDown) = member.closeGate(reason)
+            let (result, aftermath) = member.closeGate(reason)
             summary.add(result)
-            if mustTearDown { doomed.append(member) }
+            if aftermath != .none { doomed.append((member, aftermath)) }
         }
-        for member in doomed { member.tearDown(reason) }
+        StepDoor.pass(.gatesShut, 0)
+        for (member, aftermath) in doomed { member.settle(aftermath, reason) }
         return summary
     }
 

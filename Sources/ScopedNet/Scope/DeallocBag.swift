@@ -121,7 +121,7 @@ private final class ForeignMember: BagMember, @unchecked Sendable {
         }
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { (.cancelled, true) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
 }
 
@@ -144,7 +144,7 @@ private final class TaskMember: BagMember, @unchecked Sendable {
         }
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { (.cancelled, true) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
 }
 
@@ -159,6 +159,6 @@ private final class ChildLink: BagMember, @unchecked Sendable {
     }
 
     // The child's gate is the parent's too (`BagStorage.isClosed` asks upwards), so it is closed already.
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { (.cancelled, true) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { _ = storage.end(reason) }
 }

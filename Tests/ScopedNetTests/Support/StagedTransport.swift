@@ -49,7 +49,18 @@ final class StagedTransport: Transport {
         }])
     }
 
-    func suspend(_ id: TransferID) { state.withLock { _ = $0.suspended.insert(id.number) } }
+    /// Called before the next suspension takes effect.
+    let onSuspend = Lock<(@Sendable () -> Void)?>(nil)
+
+    func suspend(_ id: TransferID) {
+        let first = onSuspend.withLock { action in
+            defer { action = nil }
+            return action
+        }
+        first?()
+        state.withLock { _ = $0.suspended.insert(id.number) }
+    }
+
     func resume(_ id: TransferID) { state.withLock { _ = $0.suspended.remove(id.number) } }
     func shutdown() async {}
 
@@ -63,6 +74,9 @@ final class StagedTransport: Transport {
             if isThere { continuation.resume() }
         }
     }
+
+    /// Lets go of all sinks.
+    func forget() { state.withLock { $0.started = [] } }
 
     // MARK: Steps
 
