@@ -25,15 +25,16 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty
         let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
         let observers = session.configuration.observers
+        let id = Identifier.next()
         var feed: EventFeed?
         if wantsEvents || wantsProgress || !observers.isEmpty {
             let info = RunInfo(
-                id: Identifier.next(), requestID: template.requestID, method: template.method.rawValue, url: template.url.description,
+                id: id, requestID: template.requestID, method: template.method.rawValue, url: template.url.description,
                 tag: template.options.tag, userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
         }
         super.init(
-            template: template, session: session, lane: lane, feed: feed, listensToProgress: wantsProgress || !observers.isEmpty,
+            id: id, template: template, session: session, lane: lane, feed: feed, listensToProgress: wantsProgress || !observers.isEmpty,
             repeatKey: repeatKey, origin: origin, preparationError: preparationError)
     }
 
