@@ -77,8 +77,8 @@ public final class Request<Value: Sendable>: Sendable {
         }
         if let extra { handlers.merge(extra) }
         let run = TypedRun(
-            template: settled, session: session, decoder: decoder, handlers: handlers, stream: stream, repeatKey: repeatKey(settled.options),
-            origin: origin, preparationError: error)
+            template: settled, session: session, decoder: decoder, handlers: handlers, stream: stream, scope: bag?.label,
+            repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
         if settled.options.release == .cancelOnRelease {
             token = token ?? makeToken()
             token?.adopt(run)

@@ -15,7 +15,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
 
     package init(
         template: RequestTemplate, session: Session, decoder: ResponseDecoder<Value>, handlers: RunHandlers<Value>,
-        stream: BodyStream? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
+        stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
     ) {
         self.decoder = decoder
         self.handlers = handlers
@@ -30,7 +30,8 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         if wantsEvents || wantsProgress || !observers.isEmpty {
             let info = RunInfo(
                 id: id, requestID: template.requestID, method: template.method.rawValue, url: template.url.description,
-                tag: template.options.tag, userInfo: template.options.userInfo, origin: origin.description)
+                headers: template.fields, scope: scope, release: template.options.release, tag: template.options.tag,
+                userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
         }
         super.init(
