@@ -127,7 +127,7 @@ public final class Request<Value: Sendable>: Sendable {
         } catch {
             // Carries the options to the failing run.
             let template = RequestTemplate(
-                requestID: id, url: .placeholder, method: description.method, fields: [:], headers: .empty, body: nil,
+                requestID: id, url: .placeholder(description.url), method: description.method, fields: [:], headers: .empty, body: nil,
                 options: description.options, transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
             return (template, error)
         }
