@@ -78,7 +78,7 @@ public final class RunInfo: Sendable {
     public let url: String
     /// The fields the request was made with, the session's defaults among them. Secrets are not masked here.
     public let headers: HTTPFields
-    /// The label of the bag it was started in; nil when it belongs to nobody.
+    /// The label of the bag it was started in, or of the bag whose task awaits it; nil when it belongs to nobody.
     public let scope: String?
     /// A detached run goes on after it was cancelled by its owner's or its request's release, and then finishes.
     public let release: ReleaseStrategy

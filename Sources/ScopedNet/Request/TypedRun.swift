@@ -30,7 +30,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         if wantsEvents || wantsProgress || !observers.isEmpty {
             let info = RunInfo(
                 id: id, requestID: template.requestID, method: template.method.rawValue, url: template.url.description,
-                headers: template.fields, scope: scope, release: template.options.release, tag: template.options.tag,
+                headers: template.fields, scope: scope ?? ScopeName.ofTask, release: template.options.release, tag: template.options.tag,
                 userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
         }

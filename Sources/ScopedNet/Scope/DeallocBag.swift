@@ -74,14 +74,16 @@ public final class DeallocBag: Sendable {
         return BagToken(member: member)
     }
 
-    /// Runs a task that is cancelled with the bag and leaves it when it is done.
+    /// Runs a task that is cancelled with the bag and leaves it when it is done. Requests awaited in it show the bag's label in events.
+    ///
+    /// Capture what the task needs, not the bag or its owner: a task that holds them keeps them alive.
     @discardableResult
     public func task(
         priority: TaskPriority? = nil, @_inheritActorContext _ work: sending @escaping @isolated(any) () async -> Void
     ) -> Task<Void, Never> {
         let member = TaskMember()
-        let task = Task(priority: priority) {
-            await work()
+        let task = Task(priority: priority) { [label] in
+            await ScopeName.$ofTask.withValue(label) { await work() }
             member.finish()
         }
         member.adopt(task)
@@ -122,6 +124,11 @@ private final class ForeignMember: BagMember, @unchecked Sendable {
 
     override func closeGate(_ reason: CancelReason) -> (result: CancelResult, mustTearDown: Bool) { (.cancelled, true) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
+}
+
+/// What runs of a bag's task are called that are in no bag themselves.
+enum ScopeName {
+    @TaskLocal static var ofTask: String?
 }
 
 /// A task in a bag.
