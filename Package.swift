@@ -86,7 +86,10 @@ if !leanBuild {
         ),
         .executableTarget(
             name: "Demo",
-            dependencies: ["ScopedNet", "ScopedNetTestServer"],
+            dependencies: [
+                "ScopedNet", "ScopedNetFoundation", "ScopedNetTestServer",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Demo",
             exclude: ["Assets", "README.md"],
             swiftSettings: settings

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// One doorway a run went through. Observers get them in order, with the payload of that doorway.
 public struct RequestEvent: Sendable {
     /// What happened. New cases may be added; keep a default when you switch.
@@ -67,23 +69,35 @@ public struct Progress: Sendable, Hashable {
 
 /// Who a run is: what observers and delegates tell runs apart by.
 public final class RunInfo: Sendable {
-    /// Unique in the process.
+    /// The same as ``Run/id`` and, in errors, ``NetworkError/requestID``. Unique in the process.
     public let id: UInt64
     /// The ``Request`` object this is a run of.
     public let requestID: UInt64
     public let method: String
     /// Without userinfo.
     public let url: String
+    /// The fields the request was made with, the session's defaults among them. Secrets are not masked here.
+    public let headers: HTTPFields
+    /// The label of the bag it was started in, or of the bag whose task awaits it; nil when it belongs to nobody.
+    public let scope: String?
+    /// A detached run goes on after it was cancelled by its owner's or its request's release, and then finishes.
+    public let release: ReleaseStrategy
     public let tag: String?
     public let userInfo: [String: any Sendable]
     /// Where `start` was called: `Module/File.swift:12`.
     public let origin: String
 
-    init(id: UInt64, requestID: UInt64, method: String, url: String, tag: String?, userInfo: [String: any Sendable], origin: String) {
+    init(
+        id: UInt64, requestID: UInt64, method: String, url: String, headers: HTTPFields, scope: String?, release: ReleaseStrategy,
+        tag: String?, userInfo: [String: any Sendable], origin: String
+    ) {
         self.id = id
         self.requestID = requestID
         self.method = method
         self.url = url
+        self.headers = headers
+        self.scope = scope
+        self.release = release
         self.tag = tag
         self.userInfo = userInfo
         self.origin = origin

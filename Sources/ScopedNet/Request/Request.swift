@@ -77,8 +77,8 @@ public final class Request<Value: Sendable>: Sendable {
         }
         if let extra { handlers.merge(extra) }
         let run = TypedRun(
-            template: settled, session: session, decoder: decoder, handlers: handlers, stream: stream, repeatKey: repeatKey(settled.options),
-            origin: origin, preparationError: error)
+            template: settled, session: session, decoder: decoder, handlers: handlers, stream: stream, scope: bag?.label,
+            repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
         if settled.options.release == .cancelOnRelease {
             token = token ?? makeToken()
             token?.adopt(run)
@@ -127,7 +127,7 @@ public final class Request<Value: Sendable>: Sendable {
         } catch {
             // Carries the options to the failing run.
             let template = RequestTemplate(
-                requestID: id, url: .placeholder, method: description.method, fields: [:], headers: .empty, body: nil,
+                requestID: id, url: .placeholder(description.url), method: description.method, fields: [:], headers: .empty, body: nil,
                 options: description.options, transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
             return (template, error)
         }

@@ -13,7 +13,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     package enum Delivery: Sendable { case events, ending, cancelled }
 
     // Immutable.
-    package let id = Identifier.next()
+    package let id: UInt64
     package let template: RequestTemplate
     package let session: Session
     package let agent: RequestAgent
@@ -55,9 +55,10 @@ package class RunCore: BagMember, @unchecked Sendable {
     override final var stepNumber: UInt64 { id }
 
     package init(
-        template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool, repeatKey: RequestAgent.RepeatKey?,
+        id: UInt64, template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool, repeatKey: RequestAgent.RepeatKey?,
         origin: CodeOrigin, preparationError: NetworkError?
     ) {
+        self.id = id
         self.template = template
         self.session = session
         agent = session.agent

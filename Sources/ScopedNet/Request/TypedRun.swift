@@ -17,7 +17,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
 
     package init(
         template: RequestTemplate, session: Session, decoder: ResponseDecoder<Value>, handlers: RunHandlers<Value>,
-        stream: BodyStream? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
+        stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
     ) {
         self.decoder = decoder
         self.handlers = handlers
@@ -28,15 +28,17 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty
         let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
         let observers = session.configuration.observers
+        let id = Identifier.next()
         var feed: EventFeed?
         if wantsEvents || wantsProgress || !observers.isEmpty {
             let info = RunInfo(
-                id: Identifier.next(), requestID: template.requestID, method: template.method.rawValue, url: template.url.description,
-                tag: template.options.tag, userInfo: template.options.userInfo, origin: origin.description)
+                id: id, requestID: template.requestID, method: template.method.rawValue, url: template.url.description,
+                headers: template.fields, scope: scope ?? ScopeName.ofTask, release: template.options.release, tag: template.options.tag,
+                userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
         }
         super.init(
-            template: template, session: session, lane: lane, feed: feed, listensToProgress: wantsProgress || !observers.isEmpty,
+            id: id, template: template, session: session, lane: lane, feed: feed, listensToProgress: wantsProgress || !observers.isEmpty,
             repeatKey: repeatKey, origin: origin, preparationError: preparationError)
     }
 

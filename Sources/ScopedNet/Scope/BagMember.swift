@@ -83,8 +83,12 @@ package final class BagStorage: Sendable {
     /// The shared gate: members read it right after each admission, so that one store ends them all.
     private let closed = Atomic<Bool>(false)
     private let parent: BagStorage?
+    package let label: String
 
-    package init(parent: BagStorage? = nil) { self.parent = parent }
+    package init(label: String, parent: BagStorage? = nil) {
+        self.label = label
+        self.parent = parent
+    }
 
     package var count: Int { state.withLock { $0.count } }
 

@@ -16,16 +16,15 @@
 public final class DeallocBag: Sendable {
     package let storage: BagStorage
     private let link: ChildLink?
-    /// What the census and the demo call this bag.
-    public let label: String
+    /// What events and the census call this bag.
+    public var label: String { storage.label }
 
     /// - Parameter label: names the scope in the census and in events; the file and line where the bag was made by default.
     public convenience init(label: String? = nil, fileID: String = #fileID, line: Int = #line) {
-        self.init(label: label ?? "\(fileID):\(line)", storage: BagStorage(), link: nil)
+        self.init(storage: BagStorage(label: label ?? "\(fileID):\(line)"), link: nil)
     }
 
-    private init(label: String, storage: BagStorage, link: ChildLink?) {
-        self.label = label
+    private init(storage: BagStorage, link: ChildLink?) {
         self.storage = storage
         self.link = link
         LiveObjects.born(.bag)
@@ -53,10 +52,10 @@ public final class DeallocBag: Sendable {
 
     /// A bag that ends with this one, or earlier by itself.
     public func child(label: String? = nil, fileID: String = #fileID, line: Int = #line) -> DeallocBag {
-        let storage = BagStorage(parent: self.storage)
+        let storage = BagStorage(label: label ?? "\(fileID):\(line)", parent: self.storage)
         let link = ChildLink(storage)
         if !self.storage.insert(link) { _ = storage.end(self.storage.endReason ?? .ownerReleased) }
-        return DeallocBag(label: label ?? "\(fileID):\(line)", storage: storage, link: link)
+        return DeallocBag(storage: storage, link: link)
     }
 
     /// Puts a running request in this bag too; it may be in several, and the first to end cancels it.
@@ -75,14 +74,16 @@ public final class DeallocBag: Sendable {
         return BagToken(member: member)
     }
 
-    /// Runs a task that is cancelled with the bag and leaves it when it is done.
+    /// Runs a task that is cancelled with the bag and leaves it when it is done. Requests awaited in it show the bag's label in events.
+    ///
+    /// Capture what the task needs, not the bag or its owner: a task that holds them keeps them alive.
     @discardableResult
     public func task(
         priority: TaskPriority? = nil, @_inheritActorContext _ work: sending @escaping @isolated(any) () async -> Void
     ) -> Task<Void, Never> {
         let member = TaskMember()
-        let task = Task(priority: priority) {
-            await work()
+        let task = Task(priority: priority) { [label] in
+            await ScopeName.$ofTask.withValue(label) { await work() }
             member.finish()
         }
         member.adopt(task)
@@ -123,6 +124,11 @@ private final class ForeignMember: BagMember, @unchecked Sendable {
 
     override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
+}
+
+/// What runs of a bag's task are called that are in no bag themselves.
+enum ScopeName {
+    @TaskLocal static var ofTask: String?
 }
 
 /// A task in a bag.

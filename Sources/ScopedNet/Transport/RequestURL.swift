@@ -84,10 +84,11 @@ public final class RequestURL: Sendable {
     private static let originIDs = Lock<[Origin: UInt32]>([:])
 
     /// Stands for the URL of a request whose own is malformed; never sent.
-    static let placeholder = RequestURL()
+    static func placeholder(_ text: String) -> RequestURL { RequestURL(malformed: text) }
 
-    private init() {
-        string = ""
+    private init(malformed text: String) {
+        // Where userinfo ends is anybody's guess.
+        string = text.contains("@") ? "" : text
         scheme = ""
         host = ""
         port = 0

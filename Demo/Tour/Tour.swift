@@ -1,0 +1,166 @@
+import Foundation
+import ScopedNet
+import ScopedNetFoundation
+import ScopedNetTestServer
+
+/// Opens the pages one after the other, uses them, and closes them: by letting go of them, nothing else.
+@MainActor
+struct Tour {
+    let session: Session
+    let board: Board
+    let server: DemoServer
+    private var pace: DemoServer.Pace { server.pace }
+
+    init(session: Session, board: Board, server: DemoServer) {
+        self.session = session
+        self.board = board
+        self.server = server
+    }
+
+    func run() async throws {
+        try await feed()
+        try await search()
+        try await settings()
+        try await download()
+        try await status()
+        try await story()
+        try await ticket()
+        try await album()
+        try await memo()
+        await session.agent.idle()
+    }
+
+    // MARK: The pages
+
+    private func feed() async throws {
+        try await visit("Feed", "a redirect, JSON in gzip, then eight pictures over six connections") { FeedPage(session: session) } use: { page in
+            page.open()
+            try await board.until("the feed is complete") { $0.inScope("Feed").count { $0.isOver } == 9 }
+            try await Task.sleep(for: pace.rest / 4)
+            board.check("Feed: eight posts, eight pictures", page.posts.count == 8 && page.pictures.count == 8)
+        }
+    }
+
+    private func search() async throws {
+        try await visit("Search", "as you type; each keystroke replaces the last request") { SearchPage(session: session) } use: { page in
+            let word = "lighthouse"
+            for length in [2, 3, 5, 8, 10] {
+                page.textChanged(to: String(word.prefix(length)))
+                try await Task.sleep(for: pace.keystroke)
+            }
+            try await board.until("the search has an answer") { $0.inScope("Search").count { $0.isOver } == 5 }
+            try await until("the places are shown") { !page.isSearching }
+            board.check("Search: only the last answer was delivered", page.matches.count == 3)
+        }
+    }
+
+    private func settings() async throws {
+        try await visit("Settings", "asked for three times at once; the first one is enough") { SettingsPage(session: session) } use: { page in
+            for _ in 1...3 { page.refresh() }
+            board.note("two more starts were refused: the first is still under way")
+            try await until("the settings are shown") { page.settings != nil }
+            board.check("Settings: one request, two refused", page.refusals == 2 && board.traces.inScope("Settings").count == 1)
+        }
+    }
+
+    private func download() async throws {
+        let page = { DownloadPage(session: session, folder: server.folder) }
+        try await visit("Download", "two files at once; one is paused and goes on where it stood", page) { page in
+            page.open()
+            try await board.until("a quarter of the map is there") { $0.inScope("Download").contains { $0.url.hasSuffix("map.bin") && $0.fraction > 0.25 } }
+            page.pauseMap()
+            try await Task.sleep(for: .milliseconds(50))
+            let before = board.traces.inScope("Download").last?.bytesReceived
+            try await Task.sleep(for: pace.rest)
+            let after = board.traces.inScope("Download").last?.bytesReceived
+            board.check("Download: nothing arrives while paused", before == after)
+            page.resumeMap()
+            try await until("both files are there") { page.files.count == 2 }
+            board.check("Download: both files are what the server has", server.isOriginal("survey") && server.isOriginal("map"))
+        }
+    }
+
+    private func status() async throws {
+        try await visit("Status", "503 is tried again as the server asks; 404 is for the user") { StatusPage(session: session) } use: { page in
+            page.open()
+            try await until("the status is shown") { page.status != nil && page.problem != nil }
+            board.check("Status: tried twice", board.traces.inScope("Status").contains { $0.attempts == 2 })
+        }
+    }
+
+    private func story() async throws {
+        try await visit("Story", "async/await: a task in the bag, a scope around a race") { StoryPage(session: session) } use: { page in
+            page.open()
+            try await until("the story is shown") { page.story != nil }
+            try await page.loadPicture()
+            board.check("Story: the near mirror's picture", page.picture != nil)
+            page.translate()
+            try await board.until("the translation is asked for") { $0.inflight(path: "story/translation") }
+            try await Task.sleep(for: pace.rest / 3)
+        }
+    }
+
+    private func ticket() async throws {
+        try await visit("Ticket", "a delegate instead of closures") { TicketPage(session: session) } use: { page in
+            page.open()
+            try await until("the delegate has heard of the end") { page.stages.last == "ended" }
+            board.note("the delegate heard: " + page.stages.joined(separator: ", "))
+            board.check("Ticket: five stages in order", page.stages == ["started", "head 200", "progress", "succeeded", "ended"])
+        }
+    }
+
+    private func album() async throws {
+        let page = { AlbumPage(session: session, folder: server.folder) }
+        try await visit("Album", "is closed while it downloads, waits for a retry, and queues", page) { page in
+            page.open()
+            let enough = Int64(pace.largeFile / 4)
+            try await board.until("the index waits for its retry") { $0.inScope("Album").contains { $0.isWaitingToRetry } }
+            page.scroll()
+            try await board.until("everything is under way") { traces in
+                traces.inScope("Album").count { $0.url.contains("film") && $0.bytesReceived >= enough } == 4
+                    && traces.inflight(path: "captions") && traces.inflight(path: "preview?n=1")
+            }
+        }
+        board.check("Album: all nine requests went with the page", board.traces.inScope("Album").count { $0.cancellation?.reason == .ownerReleased } == 9)
+    }
+
+    private func memo() async throws {
+        let recording = VoiceMemo(pieces: 20, interval: pace.memoPiece)
+        try await visit("Memo", "an upload that is to arrive whatever happens to its page") { MemoPage(session: session) } use: { page in
+            page.send(recording)
+            try await board.until("a quarter of the memo is sent") { $0.inScope("Memo").contains { $0.bytesSent > recording.byteCount / 4 } }
+        }
+        try await board.until("the memo has arrived") { $0.inScope("Memo").allSatisfy { $0.ending != nil } }
+        let arrived = server.requests.last { $0.path == "/memos" }?.bodyBytesReceived
+        board.check("Memo: the server has all of it", arrived == Int(recording.byteCount))
+    }
+
+    // MARK: Opening and closing
+
+    /// A page lives as long as `use`. When that returns, the last reference goes, and with it the page's bag and all its requests.
+    private func visit<Page: AnyObject>(
+        _ scope: String, _ what: String, _ make: () -> Page, use: (Page) async throws -> Void
+    ) async throws {
+        board.opened(scope, what)
+        do {
+            let page = make()
+            try await use(page)
+            board.closed(scope)
+        }
+        try await board.until("\(scope) has settled") { $0.inScope(scope).allSatisfy { $0.isComplete || $0.isDetached } }
+        board.summed(scope)
+    }
+
+    private func until(_ what: String, _ condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !condition() {
+            guard ContinuousClock.now < deadline else { throw DemoFailure("waited in vain until \(what)") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}
+
+extension [RunTrace] {
+    func inScope(_ scope: String) -> [RunTrace] { filter { $0.scope == scope } }
+    func inflight(path: String) -> Bool { contains { $0.url.hasSuffix(path) && !$0.isOver && !$0.isQueued } }
+}
