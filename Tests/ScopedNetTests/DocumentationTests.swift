@@ -1,0 +1,504 @@
+import Foundation
+import HTTPTypes
+import ScopedNet
+import ScopedNetTestServer
+import Synchronization
+import Testing
+
+/// Every Swift sample of the README and the DocC catalog, word for word: what does not compile here must not be shown to anyone.
+/// ``DocumentationTests`` compares them with the articles and runs those that can be run.
+private struct Samples: Sendable {
+    // MARK: README.md
+
+    struct Post: Codable, Sendable { let title: String }
+
+    @MainActor
+    final class FeedModel: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        private let session: Session
+        private(set) var posts: [Post] = []
+        private(set) var message = ""
+        private(set) var isLoading = false
+
+        init(session: Session) { self.session = session }
+
+        func load() {
+            isLoading = true
+            session.get("posts", as: [Post].self)
+                .onSuccess(for: self) { model, posts in model.posts = posts }
+                .onFailure(for: self) { model, error in model.message = error.description }
+                .onEnd(for: self) { model, _ in model.isLoading = false }
+                .start(for: self)
+        }
+    }
+
+    struct Health: Decodable, Sendable { let healthy: Bool }
+
+    /// Asks an upstream until the task is cancelled, then leaves nothing behind.
+    struct Watcher: Sendable {
+        let session: Session
+
+        func run(every pause: Duration, report: @Sendable (Bool) -> Void) async {
+            await withRequestScope(label: "watcher") { scope in
+                while !Task.isCancelled {
+                    do throws(NetworkError) {
+                        let request = session.get("health", as: Health.self).options { options in
+                            options.retry = .standard
+                            options.timeouts.total = .seconds(5)
+                        }
+                        report(try await request.value(in: scope.bag).healthy)
+                    } catch {
+                        if !error.isCancelled { report(false) }
+                    }
+                    try? await Task.sleep(for: pause)
+                }
+            }
+            await session.shutdown()
+        }
+    }
+
+    func titles(_ session: Session) async throws(NetworkError) -> [String] {
+        let posts = try await session.get("posts", as: [Post].self).value()
+        return posts.map(\.title)
+    }
+
+    func printCapabilities() {
+        print(Capabilities.current)
+    }
+
+    // MARK: GettingStarted.md
+
+    func makeSession(_ base: String) -> Session {
+        var configuration = Session.Configuration()
+        configuration.baseURL = base + "/api/"
+        configuration.headers[.userAgent] = "Example/1.0"
+        configuration.options.timeouts.idle = .seconds(30)
+        return Session(configuration: configuration)
+    }
+
+    func firstPost(_ session: Session) async throws(NetworkError) -> Post? {
+        let response = try await session.get("posts", as: [Post].self).response()
+        print(response.status, response.metrics.total, response.url)
+        return response.value.first
+    }
+
+    struct Problem: Decodable { let detail: String }
+
+    func explain(_ session: Session) async -> String {
+        do throws(NetworkError) {
+            _ = try await session.send("missing")
+            return "found"
+        } catch {
+            return error.decoded(as: Problem.self)?.detail ?? error.description
+        }
+    }
+
+    @MainActor
+    final class DownloadModel: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        private(set) var fraction = 0.0
+        private(set) var file: URL?
+        private(set) var ending: EndReason?
+
+        func save(_ session: Session, to destination: URL) {
+            session.download("large", to: destination)
+                .onDownloadProgress(for: self) { model, progress in model.fraction = progress.fraction ?? 0 }
+                .onSuccess(for: self) { model, file in model.file = file }
+                .onEnd(for: self) { model, reason in model.ending = reason }
+                .start(for: self)
+        }
+    }
+
+    @MainActor
+    final class Ticker: @MainActor RequestDelegate {
+        private(set) var lines: [String] = []
+
+        func requestDidStart(_ run: RunInfo) { lines.append("start") }
+        func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { lines.append("head \(head.status)") }
+        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { lines.append("success") }
+        func requestDidEnd(_ run: RunInfo) { lines.append("end") }
+
+        func follow(_ session: Session, in bag: DeallocBag) {
+            session.get("posts", as: [Post].self).delegate(self).start(in: bag)
+        }
+    }
+
+    func publish(_ post: Post, with session: Session) async throws -> Int {
+        let body = RequestBody.data(try JSONEncoder().encode(post))
+        let response = try await session.send("posts", method: .post, headers: [.contentType: "application/json"], body: body)
+        return response.status
+    }
+
+    func countBytes(_ session: Session) async throws(NetworkError) -> Int {
+        let response = try await session.stream("large")
+        var count = 0
+        for try await piece in response.bytes { count += piece.count }
+        return count
+    }
+
+    final class Tally: RequestObserver {
+        private let failures = Atomic(0)
+        var count: Int { failures.load(ordering: .relaxed) }
+
+        func observe(_ event: RequestEvent) {
+            if case .finished(let completion) = event.kind, completion.error != nil { failures.add(1, ordering: .relaxed) }
+        }
+    }
+
+    // MARK: Lifetimes.md
+
+    /// A page whose tabs can be closed alone, and all together with it.
+    final class Page: Sendable {
+        let bag = DeallocBag(label: "page")
+
+        func openTab(_ session: Session, _ path: String) -> DeallocBag {
+            let tab = bag.child(label: path)
+            session.request(path).start(in: tab)
+            tab.task { try? await Task.sleep(for: .seconds(3600)) }
+            return tab
+        }
+    }
+
+    func firstAnswer(_ session: Session, _ mirrors: [String]) async throws -> Data {
+        try await withRequestScope { scope in
+            let bag = scope.bag
+            return try await withThrowingTaskGroup(of: Data.self) { group in
+                for mirror in mirrors { group.addTask { try await session.request(mirror).value(in: bag) } }
+                defer { bag.end() }
+                guard let first = try await group.next() else { throw CancellationError() }
+                return first
+            }
+        }
+    }
+
+    func giveUp(_ run: Run) async -> String {
+        switch run.cancel() {
+        case .cancelled: return "nothing will be called"
+        case .callbackRunning:
+            await run.cancelAndWait()
+            return "the last call is over"
+        case .alreadyEnded: return "it was over"
+        }
+    }
+
+    @MainActor
+    final class SearchModel: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        private(set) var results: [Post] = []
+
+        /// Called for each letter typed: only the newest query counts.
+        func search(_ text: String, with session: Session) {
+            session.get("search?q=\(text)", as: [Post].self)
+                .options { options in
+                    options.repeats = .cancelOldest
+                    options.repeatKey = "search"
+                }
+                .onSuccess(for: self) { model, posts in model.results = posts }
+                .start(for: self)
+        }
+    }
+
+    // MARK: Concurrency.md
+
+    actor Archive {
+        private var bodies: [Data] = []
+        var count: Int { bodies.count }
+
+        func fetch(_ session: Session, _ path: String, in bag: DeallocBag) {
+            session.request(path)
+                .onSuccess(for: self) { archive, body in archive.bodies.append(body) }
+                .start(in: bag)
+        }
+    }
+
+    // MARK: Transport.md
+
+    func patient(_ session: Session) -> Session {
+        session.with { configuration in
+            configuration.options.timeouts = Timeouts(
+                queue: .seconds(60), connect: .seconds(5), firstByte: .seconds(20), idle: .seconds(20), total: .seconds(300))
+        }
+    }
+
+    func stubborn(_ session: Session) -> Session {
+        session.with { configuration in
+            configuration.options.retry = RetryPolicy(maxAttempts: 4, backoffBase: .milliseconds(10), deadline: .seconds(20))
+        }
+    }
+
+    func insideTheCluster() -> Session.Configuration {
+        var configuration = Session.Configuration()
+        configuration.tls.certificateAuthority = .file("/etc/cluster/ca.pem")
+        configuration.tls.clientCertificate = .files(certificate: "/etc/cluster/me.pem", key: "/etc/cluster/me.key")
+        configuration.proxy = .explicit(url: "http://proxy.cluster:3128", bypass: ["localhost", "10.0.0.0/8"])
+        configuration.transport.addressFamily = .ipv4
+        configuration.limits.perHost = 12
+        return configuration
+    }
+
+    /// Answers everything with 204, without a network.
+    final class EmptyTransport: Transport {
+        func start(_ transfer: TransferRequest, sink: any TransferSink) {
+            DispatchQueue.global().async {
+                let turn = TransportTurn()
+                let head = ResponseHead(status: 204)
+                _ = sink.transfer(transfer.id, didReceive: head, turn: turn)
+                sink.transfer(transfer.id, didFinishWith: TransferResult(head: head), turn: turn)
+                turn.end()
+            }
+        }
+
+        func cancel(_ id: TransferID) {}
+        func suspend(_ id: TransferID) {}
+        func resume(_ id: TransferID) {}
+        func shutdown() async {}
+    }
+}
+
+@Suite struct DocumentationTests {
+    // MARK: The articles
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let catalog = "Sources/ScopedNet/ScopedNet.docc"
+
+    private static let articles: [String] = {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: catalog).path)) ?? []
+        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+    }()
+
+    private static func lines(of file: String) throws -> [String] {
+        try String(contentsOf: root.appending(path: file), encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// The fenced Swift of an article, line by line, without indentation.
+    private static func samples(of article: String) throws -> [[String]] {
+        var samples: [[String]] = []
+        var sample: [String]?
+        for line in try lines(of: article) {
+            if line == "```swift" {
+                sample = []
+            } else if line == "```", let complete = sample {
+                samples.append(complete)
+                sample = nil
+            } else {
+                sample?.append(line)
+            }
+        }
+        return samples
+    }
+
+    @Test func theCatalogIsComplete() throws {
+        let names = Self.articles.map { $0.split(separator: "/").last.map(String.init) ?? "" }
+        #expect(names == ["README.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md"])
+        #expect(try Self.articles.map { try Self.samples(of: $0).count }.reduce(0, +) >= 20)
+    }
+
+    @Test(arguments: articles) func samplesStandHereWordForWord(_ article: String) throws {
+        let here = try "\n" + Self.lines(of: "Tests/ScopedNetTests/DocumentationTests.swift").joined(separator: "\n") + "\n"
+        for sample in try Self.samples(of: article) {
+            let isHere = here.contains("\n" + sample.joined(separator: "\n") + "\n")
+            #expect(isHere, "\(article) shows what is not compiled: \(sample.first ?? "")")
+        }
+    }
+
+    @Test(arguments: articles) func linksBetweenArticlesLeadSomewhere(_ article: String) throws {
+        for line in try Self.lines(of: article) {
+            for link in line.split(separator: "<doc:").dropFirst() {
+                let name = String(link.prefix { $0 != ">" })
+                #expect(Self.articles.contains("\(Self.catalog)/\(name).md"), "\(article) links to \(name)")
+            }
+        }
+    }
+
+    // MARK: Running them
+
+    /// A server with the routes the samples ask for, and a session as `GettingStarted.md` makes it, with an agent of its own.
+    private func visit(_ body: (Samples, Session, LoopbackServer) async throws -> Void) async throws {
+        let server = LoopbackServer()
+        try await server.start()
+        server.on("/api/posts", .json(#"[{"title": "One"}, {"title": "Two"}]"#))
+        server.on("/api/health", .json(#"{"healthy": true}"#))
+        server.on("/api/missing", .json(#"{"detail": "no such thing"}"#).with { $0.status = 404 })
+        server.on("/api/large", .ok(.repeating(7, count: 300_000)))
+        server.on("/api/never", .ok("never").stalling(.beforeHead))
+        let samples = Samples()
+        let session = samples.makeSession(server.url).with { configuration in
+            configuration.agent = RequestAgent()
+            configuration.proxy = .none
+        }
+        do {
+            try await body(samples, session, server)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await session.agent.idle()
+        #expect(session.agent.liveCount == 0)
+        await server.stop()
+    }
+
+    @Test @MainActor func theViewModelLoads() async throws {
+        try await visit { _, session, _ in
+            let model = Samples.FeedModel(session: session)
+            model.load()
+            #expect(model.isLoading)
+            await session.agent.idle()
+            #expect(model.posts.map(\.title) == ["One", "Two"])
+            #expect(model.message.isEmpty)
+            #expect(!model.isLoading)
+        }
+    }
+
+    @Test @MainActor func theViewModelTakesItsRequestWithIt() async throws {
+        try await visit { _, session, server in
+            server.on("/api/posts", .ok("[]").stalling(.beforeHead))
+            var model: Samples.FeedModel? = Samples.FeedModel(session: session)
+            weak let probe = model
+            model?.load()
+            try await server.waitForStalls()
+            model = nil
+            #expect(probe == nil)
+            await session.agent.idle()
+            try await server.waitForOpenConnections { $0 == 0 }
+        }
+    }
+
+    @Test func theDaemonLeavesNothingBehind() async throws {
+        try await visit { _, session, _ in
+            let (reports, reporter) = AsyncStream.makeStream(of: Bool.self)
+            let watcher = Task {
+                await Samples.Watcher(session: session).run(every: .milliseconds(1)) { reporter.yield($0) }
+            }
+            var iterator = reports.makeAsyncIterator()
+            #expect(await iterator.next() == true)
+            #expect(await iterator.next() == true)
+            watcher.cancel()
+            await watcher.value
+            await #expect { try await session.send("posts") } throws: { ($0 as? NetworkError)?.code == .shutdown }
+        }
+    }
+
+    @Test func awaitingWorks() async throws {
+        try await visit { samples, session, server in
+            #expect(try await samples.titles(session) == ["One", "Two"])
+            #expect(try await samples.firstPost(session)?.title == "One")
+            #expect(await samples.explain(session) == "no such thing")
+            #expect(try await samples.countBytes(session) == 300_000)
+            #expect(try await samples.publish(.init(title: "Three"), with: session) == 200)
+            let sent = try #require(server.requests.last)
+            #expect(sent.method == "POST" && String(decoding: sent.body, as: UTF8.self) == #"{"title":"Three"}"#)
+            #expect(sent.headers["user-agent"] == "Example/1.0")
+        }
+        Samples().printCapabilities()
+    }
+
+    @Test @MainActor func theDownloadReportsAndMoves() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "scopednet-documentation-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await visit { _, session, _ in
+            let model = Samples.DownloadModel()
+            model.save(session, to: file)
+            await session.agent.idle()
+            #expect(model.file == file && model.fraction == 1)
+            if case .succeeded = model.ending {} else { Issue.record("ended with \(String(describing: model.ending))") }
+            let saved = try Data(contentsOf: file)
+            #expect(saved.count == 300_000)
+        }
+    }
+
+    @Test @MainActor func theDelegateHearsInOrder() async throws {
+        try await visit { _, session, _ in
+            let ticker = Samples.Ticker()
+            let bag = DeallocBag()
+            ticker.follow(session, in: bag)
+            await session.agent.idle()
+            #expect(ticker.lines == ["start", "head 200", "success", "end"])
+            #expect(bag.count == 0)
+        }
+    }
+
+    @Test func theObserverCounts() async throws {
+        try await visit { samples, session, _ in
+            let tally = Samples.Tally()
+            let observed = session.with { $0.observers.append(tally) }
+            _ = await samples.explain(observed)
+            _ = try await samples.titles(observed)
+            await session.agent.idle()
+            #expect(tally.count == 1)
+        }
+    }
+
+    @Test func tabsEndWithTheirPage() async throws {
+        try await visit { _, session, server in
+            var page: Samples.Page? = Samples.Page()
+            let one = try #require(page?.openTab(session, "never"))
+            let two = try #require(page?.openTab(session, "never"))
+            try await server.waitForStalls(2)
+            #expect(one.count == 2 && two.count == 2)
+            one.end()
+            #expect(one.isEnded && !two.isEnded)
+            page = nil
+            #expect(two.isEnded)
+            await session.agent.idle()
+        }
+    }
+
+    @Test func theFirstAnswerEndsTheOthers() async throws {
+        try await visit { samples, session, server in
+            let answer = try await samples.firstAnswer(session, ["never", "posts", "never"])
+            #expect(String(decoding: answer, as: UTF8.self).contains("Two"))
+            await session.agent.idle()
+            server.releaseStalls()
+        }
+    }
+
+    @Test func givingUpSaysWhatItAchieved() async throws {
+        try await visit { samples, session, server in
+            let run = session.request("never").start().run
+            try await server.waitForStalls()
+            #expect(await samples.giveUp(run) == "nothing will be called")
+            #expect(await samples.giveUp(run) == "it was over")
+        }
+    }
+
+    @Test @MainActor func onlyTheNewestQueryCounts() async throws {
+        try await visit { _, session, server in
+            server.on("/api/search") { request in .json(#"[{"title": "\#(request.query ?? "")"}]"#) }
+            let model = Samples.SearchModel()
+            for text in ["s", "sw", "swift"] { model.search(text, with: session) }
+            await session.agent.idle()
+            #expect(model.results.map(\.title) == ["q=swift"])
+        }
+    }
+
+    @Test func theActorGetsItsBodies() async throws {
+        try await visit { _, session, _ in
+            let archive = Samples.Archive()
+            let bag = DeallocBag()
+            await archive.fetch(session, "posts", in: bag)
+            await archive.fetch(session, "health", in: bag)
+            await session.agent.idle()
+            #expect(await archive.count == 2)
+        }
+    }
+
+    @Test func patienceAndStubbornness() async throws {
+        try await visit { samples, session, server in
+            #expect(samples.patient(session).configuration.options.timeouts.total == .seconds(300))
+            for _ in 0..<2 { server.enqueue(.status(503), for: "/api/posts") }
+            let titles = try await samples.titles(samples.stubborn(session))
+            #expect(titles == ["One", "Two"])
+            #expect(server.requests.count == 3)
+        }
+    }
+
+    @Test func settingsAndOtherTransports() async throws {
+        let configuration = Samples().insideTheCluster()
+        #expect(configuration.transport.limits.perHost == 12)
+        #expect(configuration.transport.tls.certificateAuthority == .file("/etc/cluster/ca.pem"))
+        let session = Session(configuration: .init(transport: Samples.EmptyTransport(), agent: RequestAgent()))
+        #expect(try await session.send("http://nowhere.invalid/").status == 204)
+        #expect(session.capabilities == nil)
+    }
+}
