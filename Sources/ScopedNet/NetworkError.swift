@@ -111,38 +111,123 @@ public struct NetworkError: Error, Sendable {
         }
     }
 
-    public var code: Code
-    public var phase: Phase
+    // One reference wide: results and responses carry the room of an error along, and errors are rare.
+    private var storage: Storage
+
+    private final class Storage: @unchecked Sendable {
+        // Safety: changed only through `mutate`, which first makes sure that nobody else refers to it.
+        var code: Code
+        var phase: Phase
+        var attempt: Int
+        var curlCode: Int32?
+        var message: String
+        var requestID: UInt64
+        var underlying: (any Error)?
+        var cancelReason: CancelReason?
+        var response: ResponseHead?
+        var body: Data?
+        var connectionReused = false
+        var responseBytesReceived = false
+
+        init(
+            code: Code, phase: Phase, message: String, requestID: UInt64, attempt: Int, curlCode: Int32?, underlying: (any Error)?,
+            cancelReason: CancelReason?
+        ) {
+            self.code = code
+            self.phase = phase
+            self.message = message
+            self.requestID = requestID
+            self.attempt = attempt
+            self.curlCode = curlCode
+            self.underlying = underlying
+            self.cancelReason = cancelReason
+        }
+
+        init(_ other: Storage) {
+            code = other.code
+            phase = other.phase
+            attempt = other.attempt
+            curlCode = other.curlCode
+            message = other.message
+            requestID = other.requestID
+            underlying = other.underlying
+            cancelReason = other.cancelReason
+            response = other.response
+            body = other.body
+            connectionReused = other.connectionReused
+            responseBytesReceived = other.responseBytesReceived
+        }
+    }
+
+    private mutating func mutate(_ change: (Storage) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage) }
+        change(storage)
+    }
+
+    public var code: Code {
+        get { storage.code }
+        set { mutate { $0.code = newValue } }
+    }
+    public var phase: Phase {
+        get { storage.phase }
+        set { mutate { $0.phase = newValue } }
+    }
     /// 1 for the first try; retries and the silent reconnect count up.
-    public var attempt: Int
+    public var attempt: Int {
+        get { storage.attempt }
+        set { mutate { $0.attempt = newValue } }
+    }
     /// `CURLcode` of the transfer, when libcurl ended it (libcurl-errors(3)).
-    public var curlCode: Int32?
+    public var curlCode: Int32? {
+        get { storage.curlCode }
+        set { mutate { $0.curlCode = newValue } }
+    }
     /// libcurl's own words, or ours; safe to log: no header values, no body, no userinfo.
-    public var message: String
-    public var requestID: UInt64
+    public var message: String {
+        get { storage.message }
+        set { mutate { $0.message = newValue } }
+    }
+    /// The run this happened to; unique in the process.
+    public var requestID: UInt64 {
+        get { storage.requestID }
+        set { mutate { $0.requestID = newValue } }
+    }
     /// What the caller's body, decoder or the operating system threw.
-    public var underlying: (any Error)?
+    public var underlying: (any Error)? {
+        get { storage.underlying }
+        set { mutate { $0.underlying = newValue } }
+    }
     /// Set when ``code`` is ``Code/cancelled``.
-    public var cancelReason: CancelReason?
+    public var cancelReason: CancelReason? {
+        get { storage.cancelReason }
+        set { mutate { $0.cancelReason = newValue } }
+    }
     /// The response as far as it came.
-    public var response: ResponseHead?
-    /// The body of an unacceptable or undecodable response, up to `limits.errorBodyBytes` of the session (64 KiB by default).
-    public var body: Data?
-    package var connectionReused = false
-    package var responseBytesReceived = false
+    public var response: ResponseHead? {
+        get { storage.response }
+        set { mutate { $0.response = newValue } }
+    }
+    /// The body of an unacceptable or undecodable response, up to `errorBodyBytes` of the session (64 KiB by default).
+    public var body: Data? {
+        get { storage.body }
+        set { mutate { $0.body = newValue } }
+    }
+    package var connectionReused: Bool {
+        get { storage.connectionReused }
+        set { mutate { $0.connectionReused = newValue } }
+    }
+    package var responseBytesReceived: Bool {
+        get { storage.responseBytesReceived }
+        set { mutate { $0.responseBytesReceived = newValue } }
+    }
 
     package init(
         _ code: Code, phase: Phase, message: String, requestID: UInt64 = 0, attempt: Int = 1,
         curlCode: Int32? = nil, underlying: (any Error)? = nil, cancelReason: CancelReason? = nil
     ) {
-        self.code = code
-        self.phase = phase
-        self.message = message
-        self.requestID = requestID
-        self.attempt = attempt
-        self.curlCode = curlCode
-        self.underlying = underlying
-        self.cancelReason = cancelReason
+        storage = Storage(
+            code: code, phase: phase, message: message, requestID: requestID, attempt: attempt, curlCode: curlCode,
+            underlying: underlying, cancelReason: cancelReason)
     }
 }
 

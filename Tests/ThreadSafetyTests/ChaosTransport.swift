@@ -64,6 +64,11 @@ final class ChaosTransport: Transport {
         }
     }
 
+    /// Returns when every command given so far has been carried out.
+    func settle() {
+        for _ in 0..<2 { for queue in queues { queue.sync {} } }
+    }
+
     func suspend(_ id: TransferID) {}
     func resume(_ id: TransferID) {}
     func shutdown() async {}

@@ -60,10 +60,10 @@ package struct WeakReference<Object: AnyObject>: @unchecked Sendable {
 
 /// Where in the user's code something was made.
 package struct CodeOrigin: Sendable, CustomStringConvertible {
-    package let fileID: String
+    package let fileID: StaticString
     package let line: Int
 
-    package init(_ fileID: String, _ line: Int) {
+    package init(_ fileID: StaticString, _ line: Int) {
         self.fileID = fileID
         self.line = line
     }

@@ -5,13 +5,13 @@ extension Request {
     ///
     /// - Parameter bag: ends the run too, if given.
     /// - Throws: ``NetworkError``; a cancellation is its code `cancelled` with the reason, a refused start its code `refused`.
-    public func value(in bag: DeallocBag? = nil, fileID: String = #fileID, line: Int = #line) async throws(NetworkError) -> Value {
+    public func value(in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line) async throws(NetworkError) -> Value {
         try await response(in: bag, fileID: fileID, line: line).value
     }
 
     /// Starts a run and awaits its response.
     public func response(
-        in bag: DeallocBag? = nil, fileID: String = #fileID, line: Int = #line
+        in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> Response<Value> {
         let canceller = TaskCanceller()
         let result: Result<Response<Value>, NetworkError> = await withTaskCancellationHandler {

@@ -8,30 +8,30 @@ extension Request {
     /// The value, once, on success.
     @discardableResult
     public func onSuccess(
-        fileID: String = #fileID, line: Int = #line,
+        fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
-        arm { $0.success.append(callback.map(\.value)) }
+        arm { $0.success.append(callback.ofValue()) }
         return self
     }
 
     @discardableResult
     public func onSuccess<Owner: AnyObject>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
-        arm { $0.success.append(callback.map(\.value)) }
+        arm { $0.success.append(callback.ofValue()) }
         return self
     }
 
     @discardableResult
     public func onSuccess<Owner: Actor>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Value) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Value) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
-        arm { $0.success.append(callback.map(\.value)) }
+        arm { $0.success.append(callback.ofValue()) }
         return self
     }
 
@@ -40,7 +40,7 @@ extension Request {
     /// Value, head, metrics and body, once, on success.
     @discardableResult
     public func onResponse(
-        fileID: String = #fileID, line: Int = #line,
+        fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Response<Value>) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
@@ -50,7 +50,7 @@ extension Request {
 
     @discardableResult
     public func onResponse<Owner: AnyObject>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Response<Value>) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
@@ -60,7 +60,7 @@ extension Request {
 
     @discardableResult
     public func onResponse<Owner: Actor>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, Response<Value>) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
@@ -73,7 +73,7 @@ extension Request {
     /// The error, once, on failure. A cancelled run calls neither this nor success.
     @discardableResult
     public func onFailure(
-        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (NetworkError) -> Void
+        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (NetworkError) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.failure.append(callback) }
@@ -82,7 +82,7 @@ extension Request {
 
     @discardableResult
     public func onFailure<Owner: AnyObject>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, NetworkError) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
@@ -92,7 +92,7 @@ extension Request {
 
     @discardableResult
     public func onFailure<Owner: Actor>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, NetworkError) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, NetworkError) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.failure.append(callback) }
@@ -104,7 +104,7 @@ extension Request {
     /// The reason, exactly once, after everything else, also for a cancelled run: where a spinner stops. Never inside `cancel()`.
     @discardableResult
     public func onEnd(
-        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (EndReason) -> Void
+        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (EndReason) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.end.append(callback) }
@@ -113,7 +113,7 @@ extension Request {
 
     @discardableResult
     public func onEnd<Owner: AnyObject>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, EndReason) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
@@ -123,7 +123,7 @@ extension Request {
 
     @discardableResult
     public func onEnd<Owner: Actor>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, EndReason) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, EndReason) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.end.append(callback) }
@@ -135,7 +135,7 @@ extension Request {
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
     @discardableResult
     public func onUploadProgress(
-        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Progress) -> Void
+        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Progress) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.sent.append(callback) }
@@ -144,7 +144,7 @@ extension Request {
 
     @discardableResult
     public func onUploadProgress<Owner: AnyObject>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Progress) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
@@ -154,7 +154,7 @@ extension Request {
 
     @discardableResult
     public func onUploadProgress<Owner: Actor>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Progress) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Progress) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.sent.append(callback) }
@@ -166,7 +166,7 @@ extension Request {
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
     @discardableResult
     public func onDownloadProgress(
-        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Progress) -> Void
+        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Progress) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.received.append(callback) }
@@ -175,7 +175,7 @@ extension Request {
 
     @discardableResult
     public func onDownloadProgress<Owner: AnyObject>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Progress) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
@@ -185,7 +185,7 @@ extension Request {
 
     @discardableResult
     public func onDownloadProgress<Owner: Actor>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Progress) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Progress) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.received.append(callback) }
@@ -197,7 +197,7 @@ extension Request {
     /// The head of the final, accepted response, before its body.
     @discardableResult
     public func onResponseHead(
-        fileID: String = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (ResponseHead) -> Void
+        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (ResponseHead) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.head.append(callback) }
@@ -206,7 +206,7 @@ extension Request {
 
     @discardableResult
     public func onResponseHead<Owner: AnyObject>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, ResponseHead) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
@@ -216,7 +216,7 @@ extension Request {
 
     @discardableResult
     public func onResponseHead<Owner: Actor>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, ResponseHead) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, ResponseHead) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.head.append(callback) }
@@ -225,9 +225,9 @@ extension Request {
 }
 
 extension Callback {
-    /// The same place and closure for a payload this one is a part of.
-    package func map<Whole: Sendable>(_ part: @escaping @Sendable (Whole) -> Payload) -> Callback<Whole> {
+    /// The same place and closure, for a response whose value this one takes. No key path: making one costs more than the call.
+    package func ofValue() -> Callback<Response<Payload>> {
         let invoke = invoke
-        return Callback<Whole>(lane: lane, origin: origin) { invoke(part($0)) }
+        return Callback<Response<Payload>>(lane: lane, origin: origin) { response in invoke(response.value) }
     }
 }

@@ -1,33 +1,33 @@
 extension Request {
     /// Starts a run that belongs to nobody; the agent keeps it until it ends.
     @discardableResult
-    public func start(fileID: String = #fileID, line: Int = #line) -> StartResult {
+    public func start(fileID: StaticString = #fileID, line: Int = #line) -> StartResult {
         start(in: nil, origin: CodeOrigin(fileID, line))
     }
 
     /// Starts a run that ends with `bag`. In an ended bag it is cancelled at once and sends no byte.
     @discardableResult
-    public func start(in bag: DeallocBag, fileID: String = #fileID, line: Int = #line) -> StartResult {
+    public func start(in bag: DeallocBag, fileID: StaticString = #fileID, line: Int = #line) -> StartResult {
         start(in: bag.storage, origin: CodeOrigin(fileID, line))
     }
 
     /// Starts a run that ends with `scope`.
     @discardableResult
-    public func start(in scope: borrowing RequestScope, fileID: String = #fileID, line: Int = #line) -> StartResult {
+    public func start(in scope: borrowing RequestScope, fileID: StaticString = #fileID, line: Int = #line) -> StartResult {
         start(in: scope.bag.storage, origin: CodeOrigin(fileID, line))
     }
 
     /// Starts a run that ends with its owner, and hands the owner to the closures given here.
     @discardableResult
     public func start<Owner: RequestOwner>(
-        for owner: Owner, fileID: String = #fileID, line: Int = #line,
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext onSuccess: (@Sendable @isolated(any) (Owner, Value) -> Void)? = nil,
         @_inheritActorContext onFailure: (@Sendable @isolated(any) (Owner, NetworkError) -> Void)? = nil,
         @_inheritActorContext onEnd: (@Sendable @isolated(any) (Owner, EndReason) -> Void)? = nil
     ) -> StartResult {
         let origin = CodeOrigin(fileID, line)
         var handlers = RunHandlers<Value>()
-        if let onSuccess { handlers.success = .one(Callback(owner: owner, onSuccess, origin: origin).map(\.value)) }
+        if let onSuccess { handlers.success = .one(Callback(owner: owner, onSuccess, origin: origin).ofValue()) }
         if let onFailure { handlers.failure = .one(Callback(owner: owner, onFailure, origin: origin)) }
         if let onEnd { handlers.end = .one(Callback(owner: owner, onEnd, origin: origin)) }
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)

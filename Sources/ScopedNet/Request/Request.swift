@@ -46,10 +46,13 @@ public final class Request<Value: Sendable>: Sendable {
     /// Changes the options of later starts.
     @discardableResult
     public func options(_ change: (inout RequestOptions) -> Void) -> Self {
-        var options = state.withLock { $0.description.options }
+        let description = state.withLock { $0.description }
+        var options = description.options.value
         change(&options)
+        var replacement = description.with(options)
+        // What it held before is let go outside the lock: it may be the caller's.
         state.withLock { state in
-            state.description.options = options
+            swap(&state.description, &replacement)
             state.template = nil
         }
         return self
@@ -77,7 +80,7 @@ public final class Request<Value: Sendable>: Sendable {
         }
         if let extra { handlers.merge(extra) }
         let run = TypedRun(
-            template: settled, session: session, decoder: decoder, handlers: handlers, stream: stream, scope: bag?.label,
+            template: settled, requestID: id, session: session, decoder: decoder, handlers: handlers, stream: stream, scope: bag?.label,
             repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
         if settled.options.release == .cancelOnRelease {
             token = token ?? makeToken()
@@ -90,7 +93,9 @@ public final class Request<Value: Sendable>: Sendable {
         case .accepted(let replaced):
             for old in replaced { _ = old.cancel(.replaced) }
         }
-        state.withLock { $0.last = run }
+        var previous: TypedRun<Value>? = run
+        state.withLock { swap(&$0.last, &previous) }
+        previous = nil
         let handle = Run(core: run, token: settled.options.release == .cancelOnRelease ? token : nil)
         StepDoor.pass(.beforeLink, run.id)
         if let bag, !bag.insert(run) {
@@ -121,37 +126,16 @@ public final class Request<Value: Sendable>: Sendable {
         let (description, known) = state.withLock { ($0.description, $0.template) }
         if let known { return (known, nil) }
         do throws(NetworkError) {
-            let template = try Self.template(description, id: id, session: session)
+            let template = try session.template(description)
             state.withLock { $0.template = template }
             return (template, nil)
         } catch {
             // Carries the options to the failing run.
             let template = RequestTemplate(
-                requestID: id, url: .placeholder(description.url), method: description.method, fields: [:], headers: .empty, body: nil,
-                options: description.options, transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
+                url: .placeholder(description.url), method: description.method, fields: [:], headers: .empty, body: nil,
+                options: description.options.value, transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
             return (template, error)
         }
-    }
-
-    private static func template(_ description: RequestDescription, id: UInt64, session: Session) throws(NetworkError) -> RequestTemplate {
-        let options = description.options
-        if let clock = options.timeouts.invalidClock {
-            throw NetworkError(.invalidOption, phase: .preparing, message: "the \(clock) timeout must be positive; use nil to switch it off")
-        }
-        let url = try session.url(description.url)
-        let fields: HTTPFields
-        let headers: HeaderBlock
-        if description.headers.isEmpty, description.body == nil {
-            headers = try session.defaultBlock(compressed: options.acceptsCompression)
-            fields = headers.fields
-        } else {
-            fields = session.fields(description.headers, compressed: options.acceptsCompression)
-            headers = try session.headerBlock(fields, hasBody: description.body != nil)
-        }
-        return RequestTemplate(
-            requestID: id, url: url, method: description.method, fields: fields, headers: headers, body: description.body, options: options,
-            transferOptions: session.transferOptions(options, body: description.body, isFile: description.destination != nil),
-            destination: description.destination, errorBodyBytes: session.configuration.errorBodyBytes)
     }
 
     // MARK: Reading
@@ -196,9 +180,9 @@ extension RunHandlers {
         }
         add(&success, other.success)
         add(&failure, other.failure)
-        add(&head, other.head)
-        add(&sent, other.sent)
-        add(&received, other.received)
+        if !other.head.isEmpty { add(&head, other.head) }
+        if !other.sent.isEmpty { add(&sent, other.sent) }
+        if !other.received.isEmpty { add(&received, other.received) }
         add(&end, other.end)
         resolve = other.resolve ?? resolve
     }

@@ -2,7 +2,6 @@ package import HTTPTypes
 
 /// What a request is, settled once and shared by all its runs. Immutable.
 package final class RequestTemplate: Sendable {
-    package let requestID: UInt64
     package let url: RequestURL
     package let method: HTTPRequest.Method
     package let fields: HTTPFields
@@ -15,10 +14,9 @@ package final class RequestTemplate: Sendable {
     package let errorBodyBytes: Int
 
     package init(
-        requestID: UInt64, url: RequestURL, method: HTTPRequest.Method, fields: HTTPFields, headers: HeaderBlock, body: RequestBody?,
+        url: RequestURL, method: HTTPRequest.Method, fields: HTTPFields, headers: HeaderBlock, body: RequestBody?,
         options: RequestOptions, transferOptions: TransferOptions, destination: String?, errorBodyBytes: Int
     ) {
-        self.requestID = requestID
         self.url = url
         self.method = method
         self.fields = fields

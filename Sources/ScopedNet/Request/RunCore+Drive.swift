@@ -70,7 +70,7 @@ extension RunCore {
         if !drive.hasBegun {
             drive.hasBegun = true
             if template.options.retry.maxAttempts > 1 { session.admission.payIn(exchange.url.originID) }
-            exchange.deadline = template.options.timeouts.total.map { session.timing.now() &+ $0.nanoseconds }
+            if let total = template.options.timeouts.total { exchange = exchange.due(session.timing.now() &+ total.nanoseconds) }
         }
         let transfer = exchange
         enter(.transferring(transfer.id.number))
@@ -201,11 +201,10 @@ extension RunCore {
         let fields = exchange.headers.fields.filter { !next.drops($0.name.rawName) }
         let body = next.keepsBody ? exchange.body : nil
         let headers = try session.headerBlock(HTTPFields(fields), hasBody: body != nil)
-        var hop = TransferRequest(
+        exchange = TransferRequest(
             url: target, method: HTTPRequest.Method(next.method) ?? .get, headers: headers, body: body, options: exchange.options,
-            wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt, requestID: id)
-        hop.deadline = exchange.deadline
-        exchange = hop
+            wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
+            deadline: exchange.deadline, requestID: id)
     }
 
     private func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
@@ -265,15 +264,13 @@ extension RunCore {
 
     private func again(after wait: Duration) {
         drive.file?.discard()
-        var next = TransferRequest(
+        exchange = TransferRequest(
             url: exchange.url, method: exchange.method, headers: exchange.headers, body: exchange.body,
             options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options, wantsProgress: exchange.wantsProgress,
-            wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, requestID: id)
-        next.deadline = exchange.deadline
-        exchange = next
+            wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, deadline: exchange.deadline, requestID: id)
         countAttempt()
         guard wait > .zero else { return submitAttempt() }
-        let number = next.id.number
+        let number = exchange.id.number
         enter(.waiting(number))
         // Whoever takes the wait away has the run: the timer, or a cancel seen here.
         let timer = session.timing.schedule(after: wait) { [self] in

@@ -2,24 +2,58 @@
 package struct RunHandlers<Value: Sendable>: Sendable {
     package var success: CallbackList<Response<Value>> = .none
     package var failure: CallbackList<NetworkError> = .none
-    package var head: CallbackList<ResponseHead> = .none
-    package var sent: CallbackList<Progress> = .none
-    package var received: CallbackList<Progress> = .none
     package var end: CallbackList<EndReason> = .none
-    package var delegate: DelegateReference?
+    /// What most runs do not have, kept out of the way of those.
+    private var rare: Rare?
     /// Resumes an `await`; called in every ending.
     package var resolve: (@Sendable (Result<Response<Value>, NetworkError>) -> Void)?
 
+    private final class Rare: @unchecked Sendable {
+        // Safety: belongs to the one `RunHandlers` that holds it; handlers are moved from place to place, and changed only while a request arms
+        // them, under its lock.
+        var head: CallbackList<ResponseHead> = .none
+        var sent: CallbackList<Progress> = .none
+        var received: CallbackList<Progress> = .none
+        var delegate: DelegateReference?
+    }
+
     package init() {}
+
+    package var head: CallbackList<ResponseHead> {
+        get { rare?.head ?? .none }
+        set { withRare { $0.head = newValue } }
+    }
+    package var sent: CallbackList<Progress> {
+        get { rare?.sent ?? .none }
+        set { withRare { $0.sent = newValue } }
+    }
+    package var received: CallbackList<Progress> {
+        get { rare?.received ?? .none }
+        set { withRare { $0.received = newValue } }
+    }
+    package var delegate: DelegateReference? {
+        get { rare?.delegate }
+        set { if newValue != nil || rare != nil { withRare { $0.delegate = newValue } } }
+    }
+
+    private mutating func withRare(_ change: (Rare) -> Void) {
+        let rare = rare ?? Rare()
+        self.rare = rare
+        change(rare)
+    }
 
     /// Where the run delivers: the delegate's place, else that of the first closure that has one.
     package var preferredLane: DeliveryLane? {
-        delegate?.lane ?? success.firstLane ?? failure.firstLane ?? end.firstLane ?? received.firstLane ?? sent.firstLane
-            ?? head.firstLane
+        let common = success.firstLane ?? failure.firstLane ?? end.firstLane
+        guard let rare else { return common }
+        return rare.delegate?.lane ?? common ?? rare.received.firstLane ?? rare.sent.firstLane ?? rare.head.firstLane
     }
 
     package func fits(_ lane: DeliveryLane) -> Bool {
-        success.fits(lane) && failure.fits(lane) && head.fits(lane) && sent.fits(lane) && received.fits(lane) && end.fits(lane)
+        guard success.fits(lane), failure.fits(lane), end.fits(lane) else { return false }
+        guard let rare else { return true }
+        if let delegate = rare.delegate, let own = delegate.lane, own !== lane { return false }
+        return rare.head.fits(lane) && rare.sent.fits(lane) && rare.received.fits(lane)
     }
 }
 

@@ -16,7 +16,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     private let stream: BodyStream?
 
     package init(
-        template: RequestTemplate, session: Session, decoder: ResponseDecoder<Value>, handlers: RunHandlers<Value>,
+        template: RequestTemplate, requestID: UInt64, session: Session, decoder: ResponseDecoder<Value>, handlers: RunHandlers<Value>,
         stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
     ) {
         self.decoder = decoder
@@ -32,7 +32,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         var feed: EventFeed?
         if wantsEvents || wantsProgress || !observers.isEmpty {
             let info = RunInfo(
-                id: id, requestID: template.requestID, method: template.method.rawValue, url: template.url.description,
+                id: id, requestID: requestID, method: template.method.rawValue, url: template.url.description,
                 headers: template.fields, scope: scope ?? ScopeName.ofTask, release: template.options.release, tag: template.options.tag,
                 userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)

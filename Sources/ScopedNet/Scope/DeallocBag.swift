@@ -20,7 +20,7 @@ public final class DeallocBag: Sendable {
     public var label: String { storage.label }
 
     /// - Parameter label: names the scope in the census and in events; the file and line where the bag was made by default.
-    public convenience init(label: String? = nil, fileID: String = #fileID, line: Int = #line) {
+    public convenience init(label: String? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         self.init(storage: BagStorage(label: label ?? "\(fileID):\(line)"), link: nil)
     }
 
@@ -51,7 +51,7 @@ public final class DeallocBag: Sendable {
     public func end(_ reason: CancelReason = .ownerReleased) -> CancelSummary { storage.end(reason) }
 
     /// A bag that ends with this one, or earlier by itself.
-    public func child(label: String? = nil, fileID: String = #fileID, line: Int = #line) -> DeallocBag {
+    public func child(label: String? = nil, fileID: StaticString = #fileID, line: Int = #line) -> DeallocBag {
         let storage = BagStorage(label: label ?? "\(fileID):\(line)", parent: self.storage)
         let link = ChildLink(storage)
         if !self.storage.insert(link) { _ = storage.end(self.storage.endReason ?? .ownerReleased) }

@@ -3,7 +3,7 @@ public struct RequestScope: ~Copyable, Sendable {
     /// The bag of this scope; it ends with it.
     public let bag: DeallocBag
 
-    public init(label: String? = nil, fileID: String = #fileID, line: Int = #line) {
+    public init(label: String? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         bag = DeallocBag(label: label, fileID: fileID, line: line)
     }
 
@@ -16,7 +16,7 @@ public struct RequestScope: ~Copyable, Sendable {
 
 /// Runs `body` with a scope that ends when it returns or throws: whatever still runs in it is cancelled.
 public func withRequestScope<Result>(
-    isolation: isolated (any Actor)? = #isolation, label: String? = nil, fileID: String = #fileID, line: Int = #line,
+    isolation: isolated (any Actor)? = #isolation, label: String? = nil, fileID: StaticString = #fileID, line: Int = #line,
     _ body: (borrowing RequestScope) async throws -> Result
 ) async rethrows -> Result {
     let scope = RequestScope(label: label, fileID: fileID, line: line)

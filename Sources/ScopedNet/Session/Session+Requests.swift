@@ -23,7 +23,7 @@ extension Session {
     ) -> Request<Value> {
         Request(
             session: self, decoder: decoder,
-            description: RequestDescription(url: url, method: method, headers: headers, body: body, options: configuration.options, destination: nil))
+            description: RequestDescription(url: url, method: method, headers: headers, body: body, options: defaultOptions, destination: nil))
     }
 
     /// GET a JSON document.
@@ -39,7 +39,7 @@ extension Session {
         options.acceptsCompression = false
         return Request(
             session: self, decoder: ResponseDecoder(immediately: { _, _ in file }),
-            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: options, destination: file.path))
+            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: file.path))
     }
 
     /// Sends and awaits; the same as `request(…).value()`.
@@ -55,12 +55,31 @@ extension Session {
     }
 }
 
-/// What a request was asked to be, before it is checked.
-package struct RequestDescription: Sendable {
-    var url: String
-    var method: HTTPRequest.Method
-    var headers: HTTPFields
-    var body: RequestBody?
-    var options: RequestOptions
-    var destination: String?
+/// What a request was asked to be, before it is checked. Immutable: copying it costs one reference.
+package final class RequestDescription: Sendable {
+    let url: String
+    let method: HTTPRequest.Method
+    let headers: HTTPFields
+    let body: RequestBody?
+    let destination: String?
+    let options: OptionsBox
+
+    init(url: String, method: HTTPRequest.Method, headers: HTTPFields, body: RequestBody?, options: OptionsBox, destination: String?) {
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.body = body
+        self.options = options
+        self.destination = destination
+    }
+
+    func with(_ options: RequestOptions) -> RequestDescription {
+        RequestDescription(url: url, method: method, headers: headers, body: body, options: OptionsBox(options), destination: destination)
+    }
+}
+
+/// Options by reference; the session's defaults are shared by all requests that leave them as they are.
+package final class OptionsBox: Sendable {
+    let value: RequestOptions
+    init(_ value: RequestOptions) { self.value = value }
 }

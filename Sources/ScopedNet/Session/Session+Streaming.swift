@@ -9,7 +9,7 @@ extension Session {
     /// - Parameter window: bytes that may wait for the reader before the connection is paused.
     public func stream(
         _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, in bag: DeallocBag? = nil,
-        window: Int = 256 << 10, fileID: String = #fileID, line: Int = #line
+        window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> StreamedResponse {
         let stream = BodyStream(window: window)
         let opening = StreamOpening()

@@ -15,6 +15,9 @@ public final class Session: Sendable {
     package let lane: DeliveryLane
     private let urls = Lock<[String: RequestURL]>([:])
     private let blocks: Lock<DefaultBlocks>
+    /// Plain GETs with the session's own options and fields, by URL text: what most requests are.
+    private let templates = Lock<[String: RequestTemplate]>([:])
+    let defaultOptions: OptionsBox
     package var transport: any Transport { link.transport }
     package var admission: AdmissionQueue { link.admission }
     package var timing: any Timing { configuration.timing }
@@ -33,6 +36,7 @@ public final class Session: Sendable {
         self.link = link
         blocks = Lock(DefaultBlocks())
         lane = DeliveryLane(queue: configuration.deliveryQueue)
+        defaultOptions = OptionsBox(configuration.options)
         LiveObjects.born(.session)
     }
 
@@ -72,6 +76,42 @@ public final class Session: Sendable {
             urls[text] = url
         }
         return url
+    }
+
+    /// The template of a request, made once for each URL when the request adds nothing to the session's defaults.
+    func template(_ description: RequestDescription) throws(NetworkError) -> RequestTemplate {
+        let isPlain =
+            description.options === defaultOptions && description.body == nil && description.method == .get && description.headers.isEmpty
+            && description.destination == nil
+        guard isPlain else { return try makeTemplate(description) }
+        if let known = templates.withLock({ $0[description.url] }) { return known }
+        let template = try makeTemplate(description)
+        templates.withLock { templates in
+            if templates.count >= 256 { templates = [:] }
+            templates[description.url] = template
+        }
+        return template
+    }
+
+    private func makeTemplate(_ description: RequestDescription) throws(NetworkError) -> RequestTemplate {
+        let options = description.options.value
+        if let clock = options.timeouts.invalidClock {
+            throw NetworkError(.invalidOption, phase: .preparing, message: "the \(clock) timeout must be positive; use nil to switch it off")
+        }
+        let url = try url(description.url)
+        let fields: HTTPFields
+        let headers: HeaderBlock
+        if description.headers.isEmpty, description.body == nil {
+            headers = try defaultBlock(compressed: options.acceptsCompression)
+            fields = headers.fields
+        } else {
+            fields = self.fields(description.headers, compressed: options.acceptsCompression)
+            headers = try headerBlock(fields, hasBody: description.body != nil)
+        }
+        return RequestTemplate(
+            url: url, method: description.method, fields: fields, headers: headers, body: description.body, options: options,
+            transferOptions: transferOptions(options, body: description.body, isFile: description.destination != nil),
+            destination: description.destination, errorBodyBytes: configuration.errorBodyBytes)
     }
 
     /// The fields of a request without fields of its own.

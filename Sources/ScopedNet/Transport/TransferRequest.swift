@@ -1,27 +1,28 @@
 public import HTTPTypes
 
-/// One exchange as the transport sees it: a value that crosses the doorway. Redirects and retries are new ones.
-public struct TransferRequest: Sendable {
+/// One exchange as the transport sees it: immutable, so it may cross the doorway by reference. Redirects and retries are new ones.
+public final class TransferRequest: Sendable {
     public let id: TransferID
-    public var url: RequestURL
-    public var method: HTTPRequest.Method
-    public var headers: HeaderBlock
-    public var body: RequestBody?
-    public var options: TransferOptions
+    public let url: RequestURL
+    public let method: HTTPRequest.Method
+    public let headers: HeaderBlock
+    public let body: RequestBody?
+    public let options: TransferOptions
     /// Someone listens to progress.
-    public var wantsProgress: Bool
+    public let wantsProgress: Bool
     /// Someone listens to connection events.
-    public var wantsMilestones: Bool
-    /// Counts from 1; a second and later attempt of an idempotent request never reuses a pooled connection.
-    public var attempt: Int
+    public let wantsMilestones: Bool
+    /// Counts from 1.
+    public let attempt: Int
     /// When the run as a whole must be over, in nanoseconds of CLOCK_MONOTONIC.
-    public var deadline: UInt64?
+    public let deadline: UInt64?
     /// The run this belongs to; it appears in errors and logs.
-    public var requestID: UInt64
+    public let requestID: UInt64
 
     public init(
         url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
-        options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1, requestID: UInt64 = 0
+        options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1, deadline: UInt64? = nil,
+        requestID: UInt64 = 0
     ) {
         id = TransferID()
         self.url = url
@@ -32,8 +33,26 @@ public struct TransferRequest: Sendable {
         self.wantsProgress = wantsProgress
         self.wantsMilestones = wantsMilestones
         self.attempt = attempt
+        self.deadline = deadline
         self.requestID = requestID
     }
+
+    private init(_ other: TransferRequest, deadline: UInt64) {
+        id = other.id
+        url = other.url
+        method = other.method
+        headers = other.headers
+        body = other.body
+        options = other.options
+        wantsProgress = other.wantsProgress
+        wantsMilestones = other.wantsMilestones
+        attempt = other.attempt
+        self.deadline = deadline
+        requestID = other.requestID
+    }
+
+    /// The same exchange with a deadline.
+    package func due(_ deadline: UInt64) -> TransferRequest { TransferRequest(self, deadline: deadline) }
 }
 
 /// What holds for every attempt of a request. Immutable and shared, so that starting a transfer copies one reference.
