@@ -1,0 +1,43 @@
+import Foundation
+import HTTPTypes
+import Logging
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// swift-log: one line a run, secrets redacted, silent without a logger.
+@Suite struct LoggingTests {
+    private struct Handler: LogHandler {
+        let trace: Trace
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+        func log(
+            level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String, function: String, line: UInt
+        ) {
+            let fields = (metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            trace.add("\(level) \(message) \(fields.joined(separator: " "))")
+        }
+    }
+
+    @Test func linesSayWhatHappenedAndKeepSecrets() async throws {
+        let trace = Trace()
+        let logger = Logger(label: "test") { _ in Handler(trace: trace) }
+        try await withHouse(.init(), { $0.observers = [LoggingObserver(logger)] }) { house in
+            house.server.on("/a", .ok("x"))
+            house.server.on("/b", .status(404))
+            var headers = HTTPFields()
+            headers[.authorization] = "Bearer hunter2"
+            _ = try await house.session.send(house.url("/a?token=hunter2"), headers: headers)
+            _ = try? await house.session.send(house.url("/b"))
+            await house.agent.idle()
+        }
+        #expect(trace.lines.contains { $0.hasPrefix("debug request succeeded") && $0.contains("status=200") && $0.contains("bytes=1") })
+        #expect(trace.lines.contains { $0.hasPrefix("notice request failed") && $0.contains("status=404") })
+        #expect(!trace.lines.contains { $0.contains("hunter2") })
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import ScopedNetFoundation
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// `NotificationCenter` gets did-resume, did-suspend and did-complete, with the payload.
+@Suite struct NotificationTests {
+    private final class Listener: Sendable {
+        let center = NotificationCenter()
+        let trace = Trace()
+        private let tokens = Lock<[Token]>([])
+        private struct Token: @unchecked Sendable {
+            // Safety: an opaque token, only handed back.
+            let object: any NSObjectProtocol
+        }
+
+        func listen() {
+            for name in [Notification.Name.requestDidResume, .requestDidSuspend, .requestDidComplete] {
+                let token = center.addObserver(forName: name, object: nil, queue: nil) { [trace] note in
+                    let keys = (note.userInfo ?? [:]).keys.compactMap { ($0 as? String)?.split(separator: ".").last.map(String.init) }.sorted()
+                    let run = note.object as? RunInfo
+                    trace.add("\(name.rawValue.split(separator: ".").last ?? "") \(run?.tag ?? "-") \(keys.joined(separator: ","))")
+                }
+                tokens.withLock { $0.append(Token(object: token)) }
+            }
+        }
+    }
+
+    @Test func resumeSuspendAndCompleteWithTheirPayload() async throws {
+        let listener = Listener()
+        listener.listen()
+        try await withHouse(.init(), { $0.observers = [RequestNotifications(center: listener.center)] }) { house in
+            house.server.on("/ok", .ok("x").stalling(.beforeHead))
+            house.server.on("/bad", .status(500))
+            let run = house.session.request(house.url("/ok")).options { $0.tag = "ok" }.start().run
+            try await house.server.waitForStalls()
+            run.suspend()
+            run.resume()
+            house.server.releaseStalls()
+            await house.agent.idle()
+            _ = try? await house.session.request(house.url("/bad")).options { $0.tag = "bad" }.value()
+            await house.agent.idle()
+        }
+        #expect(
+            listener.trace.lines == [
+                "didResume ok ", "didSuspend ok ", "didResume ok ", "didComplete ok metrics,response,value",
+                "didResume bad ", "didComplete bad error,metrics,response",
+            ])
+    }
+}
