@@ -180,17 +180,23 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         case .failure(let error): reason = .failed(error)
         }
         resolve?(outcome)
-        finish(end, reason)
+        finish(consume end, reason)
     }
 
-    private func finish(_ end: CallbackList<EndReason>, _ reason: EndReason) {
+    /// The closures are gone before the agent lets go.
+    private func finish(_ end: consuming CallbackList<EndReason>, _ reason: EndReason) {
         guard !isUniform else {
             end.forEach { $0.invoke(reason) }
+            _ = consume end
             return depart(reason, onLane: true)
         }
+        CallChain.run(calls(consume end, reason), on: lane, home: lane) { self.depart(reason, onLane: false) }
+    }
+
+    private func calls(_ end: consuming CallbackList<EndReason>, _ reason: EndReason) -> [CallChain.Call] {
         var calls: [CallChain.Call] = []
         end.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(reason) }) }
-        CallChain.run(calls, on: lane, home: lane) { self.depart(reason, onLane: false) }
+        return calls
     }
 
     private func depart(_ reason: EndReason, onLane: Bool) {
@@ -206,7 +212,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         handlers.end = .none
         handlers.resolve = nil
         resolve?(.failure(.cancelled(reason, requestID: id)))
-        finish(end, .cancelled(reason))
+        finish(consume end, .cancelled(reason))
     }
 
     /// A detached transfer came to its own end, which only observers hear of.
