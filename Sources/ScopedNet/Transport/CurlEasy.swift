@@ -451,6 +451,8 @@ final class CurlEasy {
         metrics.requestSent = duration(CURLINFO_PRETRANSFER_TIME_T)
         metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = duration(CURLINFO_TOTAL_TIME_T)
+        // libcurl's clock stands still since its last progress when we end the transfer: cancelled, timed out.
+        if failure != nil { metrics.total = max(metrics.total, .nanoseconds(Int64(clamping: monotonicNow() &- began))) }
         metrics.bodyBytesSent = time(CURLINFO_SIZE_UPLOAD_T)
         metrics.bodyBytesReceived = received
         metrics.headerBytesReceived = number(CURLINFO_HEADER_SIZE)
