@@ -113,7 +113,7 @@ struct Tour {
         let page = { AlbumPage(session: session, folder: server.folder) }
         try await visit("Album", "is closed while it downloads, waits for a retry, and queues", page) { page in
             page.open()
-            let enough = Int64(pace.largeFile / 4)
+            let enough = Int64(pace.largeFile / 6)
             try await board.until("the index waits for its retry") { $0.inScope("Album").contains { $0.isWaitingToRetry } }
             page.scroll()
             try await board.until("everything is under way") { traces in
