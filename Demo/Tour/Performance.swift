@@ -14,7 +14,9 @@ struct Performance {
     init(_ options: Options) { self.options = options }
 
     func run() async throws -> Verdict {
-        try FileManager.default.createDirectory(at: options.folder, withIntermediateDirectories: true)
+        do { try FileManager.default.createDirectory(at: options.folder, withIntermediateDirectories: true) } catch {
+            throw DemoFailure("the folder \(options.folder.path) cannot be made")
+        }
         let interrupt = onInterrupt()
         defer { interrupt.cancel() }
         return options.urls.isEmpty ? try await ownServer() : try await links()

@@ -27,6 +27,7 @@ final class CurlEasy {
     // Clocks, in nanoseconds of CLOCK_MONOTONIC
     private var began: UInt64 = 0
     private var lastActivity: UInt64 = 0
+    private var headCompleted: UInt64 = 0
     private var startedAt = ContinuousClock.now
 
     // Pauses
@@ -196,6 +197,7 @@ final class CurlEasy {
         received = 0
         expected = nil
         failure = nil
+        headCompleted = 0
         requestsSent = 0
         isSuspended = false
         isReadPaused = false
@@ -230,6 +232,7 @@ final class CurlEasy {
             case .informational:
                 if transfer.wantsMilestones { sink.transfer(id, didReach: .informational(ResponseHead(parser)), turn: loop.turn) }
             case .headComplete:
+                headCompleted = loop.now
                 let complete = ResponseHead(parser)
                 head = complete
                 destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
@@ -450,7 +453,11 @@ final class CurlEasy {
         metrics.secured = duration(CURLINFO_APPCONNECT_TIME_T)
         metrics.requestSent = duration(CURLINFO_PRETRANSFER_TIME_T)
         metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
+        // With a body to send, libcurl's clock stops at the first byte of either direction.
+        if uploadFeed != nil { metrics.firstByte = headCompleted > began ? .nanoseconds(Int64(clamping: headCompleted - began)) : .zero }
         metrics.total = duration(CURLINFO_TOTAL_TIME_T)
+        // libcurl's clock stands still since its last progress when we end the transfer: cancelled, timed out.
+        if failure != nil { metrics.total = max(metrics.total, .nanoseconds(Int64(clamping: monotonicNow() &- began))) }
         metrics.bodyBytesSent = time(CURLINFO_SIZE_UPLOAD_T)
         metrics.bodyBytesReceived = received
         metrics.headerBytesReceived = number(CURLINFO_HEADER_SIZE)

@@ -99,7 +99,7 @@ private struct EntryWriter {
             status: head?.status ?? 0, statusText: head?.reasonPhrase ?? "", httpVersion: version(exchange), headers: fields(head?.headers ?? [:]),
             content: HARDocument.Content(size: exchange?.bytesReceived ?? 0, mimeType: head?.mimeType ?? ""),
             redirectURL: head.map { (300..<400).contains($0.status) ? location($0) : "" } ?? "",
-            headersSize: exchange?.metrics?.headerBytesReceived ?? -1, bodySize: head == nil ? -1 : exchange?.bytesReceived ?? -1)
+            headersSize: head == nil ? -1 : exchange?.metrics?.headerBytesReceived ?? -1, bodySize: head == nil ? -1 : exchange?.bytesReceived ?? -1)
     }
 
     private func location(_ head: ResponseHead) -> String {

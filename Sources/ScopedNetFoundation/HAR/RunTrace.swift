@@ -154,8 +154,9 @@ public struct RunTrace: Sendable, Identifiable {
         case .received(let progress): change { $0.received = progress }
         case .sent(let progress):
             change {
+                // The complete count is said once more at the end.
+                if progress.completed > $0.sent?.completed ?? 0 { $0.lastSent = event.time }
                 $0.sent = progress
-                $0.lastSent = event.time
             }
         case .attemptFinished(let metrics, let error):
             change {
