@@ -270,7 +270,6 @@ extension NetworkError: CustomStringConvertible {
     public var description: String {
         var text = "\(code) while \(phase.rawValue)"
         if attempt > 1 { text += " (attempt \(attempt))" }
-        if let status = response?.status, code == .unacceptableStatus { text += " [\(status)]" }
         return message.isEmpty ? text : "\(text): \(message)"
     }
 }

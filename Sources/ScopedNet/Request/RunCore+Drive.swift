@@ -114,7 +114,7 @@ extension RunCore {
         }
         if !template.options.validation.accepts(head.status) {
             let error = NetworkError(
-                .unacceptableStatus, phase: .receiving, message: "status \(head.status)", requestID: id, attempt: exchange.attempt)
+                .unacceptableStatus, phase: .receiving, message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", requestID: id, attempt: exchange.attempt)
             return fail(error, result, turn: turn)
         }
         feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, turn: turn)

@@ -41,9 +41,11 @@ package final class DeliveryLane: Sendable {
         return isolation === MainActor.shared ? main : DeliveryLane(.actor(WeakActor(actor: isolation)))
     }
 
-    package func enqueue(_ items: [Item]) {
+    /// Moves `items` in. They are gone from the caller before any can run: when `idle()` returns, nobody still holds a run.
+    package func enqueue(moving items: inout [Item]) {
         let schedule = state.withLock { state in
             state.items.append(contentsOf: items)
+            items.removeAll(keepingCapacity: true)
             defer { state.isScheduled = true }
             return !state.isScheduled
         }

@@ -122,8 +122,7 @@ public final class TransportTurn {
 
     private func flush() {
         guard let lane, !items.isEmpty else { return }
-        lane.enqueue(items)
-        items.removeAll(keepingCapacity: true)
+        lane.enqueue(moving: &items)
         self.lane = nil
     }
 }

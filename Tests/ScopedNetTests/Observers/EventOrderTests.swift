@@ -115,7 +115,8 @@ import Testing
             try await house.server.waitForStalls()
             bag.end()
         }
-        #expect(recorder.names.last == "cancelled owner released")
+        // The attempt's own end, with what it cost, may follow: the socket is closed after the run was cancelled.
+        #expect(recorder.names.filter { $0 != "attempt finished badly" }.last == "cancelled owner released")
         #expect(recorder.names.filter { $0.hasPrefix("cancelled") || $0.hasPrefix("finished") }.count == 1)
     }
 

@@ -16,11 +16,9 @@ import Testing
             get { metadata[key] }
             set { metadata[key] = newValue }
         }
-        func log(
-            level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String, function: String, line: UInt
-        ) {
-            let fields = (metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-            trace.add("\(level) \(message) \(fields.joined(separator: " "))")
+        func log(event: LogEvent) {
+            let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            trace.add("\(event.level) \(event.message) \(fields.joined(separator: " "))")
         }
     }
 
