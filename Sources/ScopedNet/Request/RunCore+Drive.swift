@@ -167,11 +167,23 @@ extension RunCore {
 
     private enum RedirectStep { case followed, deliver, failed(NetworkError) }
 
+    /// Whether this response leads on, or is refused because of where it leads; any other is a response like all others.
+    func isFollowed(_ head: ResponseHead) -> Bool {
+        guard [301, 302, 303, 307, 308].contains(head.status), let location = head["location"] else { return false }
+        switch template.options.redirects.mode {
+        case .never: return false
+        case .follow: return true
+        case .sameOriginOnly:
+            let target = try? RequestURL(location, relativeTo: exchange.url, isLenient: true)
+            return target.map { $0.origin == exchange.url.origin } ?? true
+        }
+    }
+
     private func redirect(_ head: ResponseHead) -> RedirectStep {
         let policy = template.options.redirects
-        guard policy.mode != .never, let location = head["location"] else { return .deliver }
+        guard isFollowed(head), let location = head["location"] else { return .deliver }
         let target: RequestURL
-        do throws(NetworkError) { target = try RequestURL(location, relativeTo: exchange.url) } catch {
+        do throws(NetworkError) { target = try RequestURL(location, relativeTo: exchange.url, isLenient: true) } catch {
             return .failed(redirectError(error.code == .unsupportedScheme ? .redirectRefused : .badResponse, error.message))
         }
         let visit = RedirectContext.Visit(method: exchange.method.rawValue, url: exchange.url.string)

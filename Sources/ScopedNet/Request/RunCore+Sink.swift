@@ -17,9 +17,7 @@ extension RunCore: TransferSink {
     package func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination {
         StepDoor.pass(.headReceived, self.id)
         feed?.push(observed: .headReceived(head), from: self, turn: turn)
-        if (300..<400).contains(head.status), template.options.redirects.mode != .never, head["location"] != nil {
-            return .memoryPrefix(limit: template.errorBodyBytes)
-        }
+        if isFollowed(head) { return .memoryPrefix(limit: template.errorBodyBytes) }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
         feed?.pushHead(head, from: self, turn: turn)
         return bodyDestination()
