@@ -42,13 +42,20 @@ extension RunCore {
     }
 
     private func limitWaiting() {
-        guard let limit = template.options.timeouts.queue else { return }
+        let timeouts = template.options.timeouts
+        // Redirects and retries wait within the total time.
+        let left = exchange.deadline.map { deadline -> Duration in
+            let now = session.timing.now()
+            return .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
+        }
+        guard let limit = [timeouts.queue, left].compactMap({ $0 }).min() else { return }
+        let (code, message): (NetworkError.Code, String) =
+            limit == timeouts.queue
+            ? (.queueTimeout, "no free connection for \(limit)") : (.totalTimeout, "the total time of \(timeouts.total ?? .zero) is over")
         setWait(
             session.timing.schedule(after: limit) { [self] in
                 guard session.admission.remove(self) else { return }
-                fail(
-                    NetworkError(.queueTimeout, phase: .queued, message: "no free connection for \(limit)", requestID: id, attempt: exchange.attempt),
-                    turn: nil)
+                fail(NetworkError(code, phase: .queued, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
             })
         // It may have left the queue before the timer was known.
         if stage != .queued { cancelWait() }
