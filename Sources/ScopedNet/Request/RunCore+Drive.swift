@@ -246,7 +246,8 @@ extension RunCore {
         context.mayHaveReachedServer = result.error?.mayHaveReachedServer ?? true
         context.isReusedConnection = result.metrics.isConnectionReused
         context.bytesReceived = Int64(result.metrics.headerBytesReceived) + result.metrics.bodyBytesReceived
-        context.hasDelivered = hasDeliveredBody
+        // A stream's reader has the head already.
+        context.hasDelivered = hasStream && result.head.map { template.options.validation.accepts($0.status) } ?? false
         context.elapsed = .nanoseconds(Int64(clamping: session.timing.now() &- startedAt))
         context.random01 = session.random()
         if policy.maxAttempts > 1 {
@@ -294,11 +295,6 @@ extension RunCore {
             cancelWait()
             abandonWork()
         }
-    }
-
-    /// A stream already gave bytes to its reader.
-    private var hasDeliveredBody: Bool {
-        if case .stream = bodyDestination() { attempts.last.map { $0.bodyBytesReceived > 0 } ?? false } else { false }
     }
 }
 

@@ -306,6 +306,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     var hasLastWord: Bool { fatalError("TypedRun") }
     /// Destroys success, failure, progress and delegate; keeps what `hasLastWord` is about.
     func releaseHandlers() { fatalError("TypedRun") }
+    /// The body goes to a reader while it arrives.
+    var hasStream: Bool { false }
     func bodyDestination() -> BodyDestination { .memory(limit: template.options.maxBodyBytes) }
     /// True when `process` costs nothing and may run on the network thread.
     func canProcessInline(_ result: TransferResult) -> Bool { fatalError("TypedRun") }
