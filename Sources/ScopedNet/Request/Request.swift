@@ -146,7 +146,7 @@ public final class Request<Value: Sendable>: Sendable {
             fields = headers.fields
         } else {
             fields = session.fields(description.headers, compressed: options.acceptsCompression)
-            headers = try session.headerBlock(fields, hasBody: description.body != nil)
+            headers = try session.headerBlock(fields, body: description.body)
         }
         return RequestTemplate(
             requestID: id, url: url, method: description.method, fields: fields, headers: headers, body: description.body, options: options,

@@ -213,7 +213,7 @@ extension RunCore {
         drive.visits.append(visit)
         let fields = exchange.headers.fields.filter { !next.drops($0.name.rawName) }
         let body = next.keepsBody ? exchange.body : nil
-        let headers = try session.headerBlock(HTTPFields(fields), hasBody: body != nil)
+        let headers = try session.headerBlock(HTTPFields(fields), body: body)
         var hop = TransferRequest(
             url: target, method: HTTPRequest.Method(next.method) ?? .get, headers: headers, body: body, options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt, requestID: id)
