@@ -218,6 +218,7 @@ extension RunCore {
             url: target, method: HTTPRequest.Method(next.method) ?? .get, headers: headers, body: body, options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt, requestID: id)
         hop.deadline = exchange.deadline
+        hop.repeatsSilently = hop.method.isIdempotent && template.options.retry.silentReconnect
         exchange = hop
     }
 
@@ -284,6 +285,7 @@ extension RunCore {
             options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options, wantsProgress: exchange.wantsProgress,
             wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, requestID: id)
         next.deadline = exchange.deadline
+        next.repeatsSilently = exchange.repeatsSilently
         exchange = next
         countAttempt()
         guard wait > .zero else { return submitAttempt() }

@@ -3,6 +3,9 @@ extension RunCore: TransferSink {
     package func transfer(_ id: TransferID, didReach milestone: TransferMilestone, turn: TransportTurn) {
         guard let feed else { return }
         switch milestone {
+        case .reconnected:
+            drive.silentReconnects += 1
+            feed.push(observed: .retryDecided(reason: RetryReason.staleConnection.description, after: .zero), from: self, turn: turn)
         case .informational(let head): feed.push(observed: .informational(head), from: self, turn: turn)
         case .connected(let timings):
             if !timings.isReused {

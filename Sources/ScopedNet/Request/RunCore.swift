@@ -63,6 +63,7 @@ package class RunCore: BagMember, @unchecked Sendable {
         exchange = TransferRequest(
             url: template.url, method: template.method, headers: template.headers, body: template.body, options: template.transferOptions,
             wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty, requestID: id)
+        exchange.repeatsSilently = template.method.isIdempotent && template.options.retry.silentReconnect
         super.init()
         LiveObjects.born(.run)
     }

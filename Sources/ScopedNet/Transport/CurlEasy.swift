@@ -75,11 +75,6 @@ final class CurlEasy {
         options.set(CURLOPT_CONNECTTIMEOUT_MS, timeouts.connect?.milliseconds ?? Int(Int32.max))
         try setVersion(transfer, options)
         try setMethodAndBody(transfer, options)
-        if transfer.wantsMilestones || !transfer.method.isIdempotent {
-            isDirty = true
-            options.set(CURLOPT_PREREQDATA, context)
-            _ = scurl_set_prereq_callback(handle, CurlCallbacks.beforeRequest)
-        }
         if transfer.options.bufferBytes != 16 << 10 {
             isDirty = true
             options.set(CURLOPT_BUFFERSIZE, transfer.options.bufferBytes)
@@ -314,7 +309,8 @@ final class CurlEasy {
 
     func seekUpload(to offset: Int64, origin: Int32) -> Bool {
         if origin == 0, uploadFeed?.rewind(to: offset) == true { return true }
-        fail(with: error(.bodyNotReplayable, "the server asked for the body again, and it can be read once only", phase: .sending))
+        // libcurl wants to repeat the request on another connection.
+        fail(with: error(.connectionLost, "the pooled connection was closed by the server, and the body can be read once only", phase: .sending))
         return false
     }
 
@@ -334,13 +330,14 @@ final class CurlEasy {
     func connected(_ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
         guard let transfer, let sink else { return false }
         requestsSent += 1
-        // libcurl repeats a request when a reused connection dies before the first byte. For a method that is not idempotent
-        // that may do the work twice (RFC 9110 section 9.2.2), so the second sending is refused.
-        if requestsSent > 1, !transfer.method.isIdempotent {
+        // libcurl repeats a request when a reused connection dies before the first byte, and does so up to five times. For a method
+        // that is not idempotent that may do the work twice (RFC 9110 section 9.2.2), and for the others once is enough.
+        if requestsSent > (transfer.repeatsSilently ? 2 : 1) {
             fail(with: error(.connectionLost, "the pooled connection was closed by the server; the request may have reached it", phase: .awaitingResponse))
             return false
         }
         guard transfer.wantsMilestones else { return true }
+        if requestsSent > 1 { sink.transfer(transfer.id, didReach: .reconnected, turn: loop.turn) }
         let secured = duration(CURLINFO_APPCONNECT_TIME_T)
         var connections = 0
         _ = scurl_get_long(handle, CURLINFO_NUM_CONNECTS, &connections)

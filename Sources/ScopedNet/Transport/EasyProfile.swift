@@ -51,6 +51,8 @@ struct EasyProfile {
         options.set(CURLOPT_CLOSESOCKETDATA, easy.loopContext)
         _ = scurl_set_open_callback(handle, CurlCallbacks.open)
         _ = scurl_set_close_callback(handle, CurlCallbacks.close)
+        options.set(CURLOPT_PREREQDATA, context)
+        _ = scurl_set_prereq_callback(handle, CurlCallbacks.beforeRequest)
         // Redirects, cookies and content decoding are ours.
         options.set(CURLOPT_FOLLOWLOCATION, 0)
         options.set(CURLOPT_HTTP_CONTENT_DECODING, 0)

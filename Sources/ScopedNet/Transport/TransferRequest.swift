@@ -14,6 +14,9 @@ public struct TransferRequest: Sendable {
     public var wantsMilestones: Bool
     /// Counts from 1; a second and later attempt of an idempotent request never reuses a pooled connection.
     public var attempt: Int
+    /// A reused connection that dies before the first byte of the response is replaced once, without a word. The default is what
+    /// the method allows (RFC 9110 section 9.2.2).
+    public var repeatsSilently: Bool
     /// When the run as a whole must be over, in nanoseconds of CLOCK_MONOTONIC.
     public var deadline: UInt64?
     /// The run this belongs to; it appears in errors and logs.
@@ -32,6 +35,7 @@ public struct TransferRequest: Sendable {
         self.wantsProgress = wantsProgress
         self.wantsMilestones = wantsMilestones
         self.attempt = attempt
+        repeatsSilently = method.isIdempotent
         self.requestID = requestID
     }
 }
