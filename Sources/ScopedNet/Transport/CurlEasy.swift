@@ -9,6 +9,8 @@ final class CurlEasy {
     private unowned let loop: CurlLoop
     /// Something was set that only a reset takes back.
     private var isDirty = true
+    /// CURLOPT_PIPEWAIT is on.
+    private var waitsForMultiplex = false
 
     // The transfer at hand
     private(set) var id: TransferID?
@@ -64,6 +66,7 @@ final class CurlEasy {
     func begin(_ transfer: TransferRequest, sink: any TransferSink) throws(NetworkError) {
         if isDirty {
             curl_easy_reset(handle)
+            waitsForMultiplex = false
             try loop.profile.apply(to: self)
             isDirty = false
         }
@@ -95,10 +98,16 @@ final class CurlEasy {
 
     private func setVersion(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
         switch transfer.options.httpVersion {
-        case .automatic where transfer.url.scheme == "http": break
+        case .automatic where transfer.url.scheme == "http":
+            // Nothing to wait for there: each request would stand behind the first one's response.
+            guard waitsForMultiplex else { break }
+            options.set(CURLOPT_PIPEWAIT, 0)
+            waitsForMultiplex = false
         case .automatic, .http2:
+            guard !waitsForMultiplex else { break }
             options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2TLS)
             options.set(CURLOPT_PIPEWAIT, 1)
+            waitsForMultiplex = true
         case .http1:
             isDirty = true
             options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_1_1)
