@@ -234,6 +234,8 @@ final class CurlEasy {
             case .informational:
                 if transfer.wantsMilestones { sink.transfer(id, didReach: .informational(ResponseHead(parser)), turn: loop.turn) }
             case .headComplete:
+                // libcurl reads a length that is no number, or too large for one, as none at all.
+                if parser.contains("content-length") { _ = try parser.contentLength() }
                 let complete = ResponseHead(parser)
                 head = complete
                 destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
@@ -258,7 +260,7 @@ final class CurlEasy {
 
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
-        if received == 0 { expectBody() }
+        if received == 0, !expectBody() { return 0 }
         switch destination {
         case .memory(let limit):
             guard body.count + bytes.count <= limit else {
@@ -289,7 +291,8 @@ final class CurlEasy {
         return bytes.count
     }
 
-    private func expectBody() {
+    /// - Returns: false when the declared length is too much already.
+    private func expectBody() -> Bool {
         let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         guard length >= 0 else { return }
         expected = length
