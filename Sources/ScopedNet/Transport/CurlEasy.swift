@@ -121,6 +121,7 @@ final class CurlEasy {
     private func setMethodAndBody(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
         let method = transfer.method
         if let body = transfer.body {
+            guard method != .head else { throw NetworkError(.invalidOption, phase: .preparing, message: "a HEAD request has no body") }
             isDirty = true
             let feed = try UploadFeed(body)
             uploadFeed = feed
@@ -219,7 +220,8 @@ final class CurlEasy {
         if time(CURLINFO_PRETRANSFER_TIME_T) > 0 {
             return uploadFeed.map { $0.isDone } ?? true ? .awaitingResponse : .sending
         }
-        if time(CURLINFO_CONNECT_TIME_T) > 0 { return transfer?.url.scheme == "https" ? .securing : .connecting }
+        // The timer waits for TLS in some versions; the count does not.
+        if time(CURLINFO_CONNECT_TIME_T) > 0 || number(CURLINFO_NUM_CONNECTS) > 0 { return transfer?.url.scheme == "https" ? .securing : .connecting }
         return time(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving
     }
 
@@ -294,9 +296,15 @@ final class CurlEasy {
     /// - Returns: false when the declared length is too much already.
     private func expectBody() -> Bool {
         let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-        guard length >= 0 else { return }
+        guard length >= 0 else { return true }
         expected = length
-        if case .memory(let limit) = destination { body.reserve(min(Int(clamping: length), limit)) }
+        guard case .memory(let limit) = destination else { return true }
+        guard length <= limit else {
+            fail(with: error(.bodyTooLarge, "the response body has \(length) bytes, more than \(limit)"))
+            return false
+        }
+        body.reserve(Int(length))
+        return true
     }
 
     // MARK: Sending
@@ -474,6 +482,8 @@ final class CurlEasy {
 
     var transferURL: RequestURL? { transfer?.url }
     var hasHead: Bool { head != nil }
+    /// A reason was given; libcurl may not have heard of it.
+    var hasFailed: Bool { failure != nil }
 }
 
 extension HTTPRequest.Method {
