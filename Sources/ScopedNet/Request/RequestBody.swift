@@ -42,6 +42,15 @@ public struct RequestBody: Sendable {
         }
     }
 
+    /// Nil where it is not known before sending.
+    package var length: Int64? {
+        switch content {
+        case .data(let data): Int64(data.count)
+        case .file: nil
+        case .stream(let source): source.length
+        }
+    }
+
     /// Streams and large bodies prefer HTTP/1.1 below libcurl 8.
     package var isLarge: Bool {
         switch content {

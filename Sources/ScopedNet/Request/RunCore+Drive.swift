@@ -21,13 +21,14 @@ extension RunCore {
         StepDoor.pass(.beforeQueue, id)
         guard mayGoOn else { return abandonWork() }
         let number = exchange.id.number
+        let deadline = exchange.deadline
         enter(.queued(number))
         switch session.admission.submit(self) {
         case .start: session.admission.grant(self)
         case .queued(let position):
             StepDoor.pass(.queued, id)
             feed?.push(observed: .queued(position: position), from: self)
-            limitWaiting(number)
+            limitWaiting(number, deadline)
             // A cancel that came before the word was stored could not take the run out again.
             if !mayGoOn, session.admission.remove(self, exchange: number) { abandonWork() }
         case .refusedFull:
@@ -39,13 +40,20 @@ extension RunCore {
     }
 
     /// From here on another thread may have the run and be far ahead: all this touches is its own exchange's place and timer.
-    private func limitWaiting(_ number: UInt64) {
-        guard let limit = template.options.timeouts.queue else { return }
+    private func limitWaiting(_ number: UInt64, _ deadline: UInt64?) {
+        let timeouts = template.options.timeouts
+        // Redirects and retries wait within the total time.
+        let left = deadline.map { deadline -> Duration in
+            let now = session.timing.now()
+            return .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
+        }
+        guard let limit = [timeouts.queue, left].compactMap({ $0 }).min() else { return }
+        let (code, message): (NetworkError.Code, String) =
+            limit == timeouts.queue
+            ? (.queueTimeout, "no free connection for \(limit)") : (.totalTimeout, "the total time of \(timeouts.total ?? .zero) is over")
         let wait = session.timing.schedule(after: limit) { [self] in
             guard session.admission.remove(self, exchange: number) else { return }
-            fail(
-                NetworkError(.queueTimeout, phase: .queued, message: "no free connection for \(limit)", requestID: id, attempt: exchange.attempt),
-                turn: nil)
+            fail(NetworkError(code, phase: .queued, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
         }
         setWait(wait, exchange: number)
         StepDoor.pass(.queueTimed, id)
@@ -173,11 +181,23 @@ extension RunCore {
 
     private enum RedirectStep { case followed, deliver, failed(NetworkError) }
 
+    /// Whether this response leads on, or is refused because of where it leads; any other is a response like all others.
+    func isFollowed(_ head: ResponseHead) -> Bool {
+        guard [301, 302, 303, 307, 308].contains(head.status), let location = head["location"] else { return false }
+        switch template.options.redirects.mode {
+        case .never: return false
+        case .follow: return true
+        case .sameOriginOnly:
+            let target = try? RequestURL(location, relativeTo: exchange.url, isLenient: true)
+            return target.map { $0.origin == exchange.url.origin } ?? true
+        }
+    }
+
     private func redirect(_ head: ResponseHead) -> RedirectStep {
         let policy = template.options.redirects
-        guard policy.mode != .never, let location = head["location"] else { return .deliver }
+        guard isFollowed(head), let location = head["location"] else { return .deliver }
         let target: RequestURL
-        do throws(NetworkError) { target = try RequestURL(location, relativeTo: exchange.url) } catch {
+        do throws(NetworkError) { target = try RequestURL(location, relativeTo: exchange.url, isLenient: true) } catch {
             return .failed(redirectError(error.code == .unsupportedScheme ? .redirectRefused : .badResponse, error.message))
         }
         let visit = RedirectContext.Visit(method: exchange.method.rawValue, url: exchange.url.string)
@@ -200,11 +220,12 @@ extension RunCore {
         drive.visits.append(visit)
         let fields = exchange.headers.fields.filter { !next.drops($0.name.rawName) }
         let body = next.keepsBody ? exchange.body : nil
-        let headers = try session.headerBlock(HTTPFields(fields), hasBody: body != nil)
+        let headers = try session.headerBlock(HTTPFields(fields), body: body)
+        let method = HTTPRequest.Method(next.method) ?? .get
         exchange = TransferRequest(
-            url: target, method: HTTPRequest.Method(next.method) ?? .get, headers: headers, body: body, options: exchange.options,
+            url: target, method: method, headers: headers, body: body, options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
-            deadline: exchange.deadline, requestID: id)
+            repeatsSilently: method.isIdempotent && template.options.retry.silentReconnect, deadline: exchange.deadline, requestID: id)
     }
 
     private func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
@@ -232,7 +253,8 @@ extension RunCore {
         context.mayHaveReachedServer = result.error?.mayHaveReachedServer ?? true
         context.isReusedConnection = result.metrics.isConnectionReused
         context.bytesReceived = Int64(result.metrics.headerBytesReceived) + result.metrics.bodyBytesReceived
-        context.hasDelivered = hasDeliveredBody
+        // A stream's reader has the head already.
+        context.hasDelivered = hasStream && result.head.map { template.options.validation.accepts($0.status) } ?? false
         context.elapsed = .nanoseconds(Int64(clamping: session.timing.now() &- startedAt))
         context.random01 = session.random()
         if policy.maxAttempts > 1 {
@@ -267,7 +289,8 @@ extension RunCore {
         exchange = TransferRequest(
             url: exchange.url, method: exchange.method, headers: exchange.headers, body: exchange.body,
             options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options, wantsProgress: exchange.wantsProgress,
-            wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, deadline: exchange.deadline, requestID: id)
+            wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, repeatsSilently: exchange.repeatsSilently,
+            deadline: exchange.deadline, requestID: id)
         countAttempt()
         guard wait > .zero else { return submitAttempt() }
         let number = exchange.id.number
@@ -283,11 +306,6 @@ extension RunCore {
             cancelWait(exchange: number)
             if leave(.waiting(number), for: .idle) { abandonWork() }
         }
-    }
-
-    /// A stream already gave bytes to its reader.
-    private var hasDeliveredBody: Bool {
-        if case .stream = bodyDestination() { attempts.last.map { $0.bodyBytesReceived > 0 } ?? false } else { false }
     }
 }
 

@@ -3,6 +3,9 @@ extension RunCore: TransferSink {
     package func transfer(_ id: TransferID, didReach milestone: TransferMilestone, turn: TransportTurn) {
         guard let feed else { return }
         switch milestone {
+        case .reconnected:
+            drive.silentReconnects += 1
+            feed.push(observed: .retryDecided(reason: RetryReason.staleConnection.description, after: .zero), from: self, turn: turn)
         case .informational(let head): feed.push(observed: .informational(head), from: self, turn: turn)
         case .connected(let timings):
             if !timings.isReused {
@@ -17,9 +20,7 @@ extension RunCore: TransferSink {
     package func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination {
         StepDoor.pass(.headReceived, self.id)
         feed?.push(observed: .headReceived(head), from: self, turn: turn)
-        if (300..<400).contains(head.status), template.options.redirects.mode != .never, head["location"] != nil {
-            return .memoryPrefix(limit: template.errorBodyBytes)
-        }
+        if isFollowed(head) { return .memoryPrefix(limit: template.errorBodyBytes) }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
         feed?.pushHead(head, from: self, turn: turn)
         return bodyDestination()

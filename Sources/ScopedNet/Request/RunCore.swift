@@ -69,7 +69,8 @@ package class RunCore: BagMember, @unchecked Sendable {
         self.preparationError = preparationError
         exchange = TransferRequest(
             url: template.url, method: template.method, headers: template.headers, body: template.body, options: template.transferOptions,
-            wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty, requestID: id)
+            wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty,
+            repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, requestID: id)
         super.init()
         LiveObjects.born(.run)
     }
@@ -381,6 +382,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     var hasLastWord: Bool { fatalError("TypedRun") }
     /// Destroys success, failure, progress and delegate; keeps what `hasLastWord` is about.
     func releaseHandlers() { fatalError("TypedRun") }
+    /// The body goes to a reader while it arrives.
+    var hasStream: Bool { false }
     func bodyDestination() -> BodyDestination { .memory(limit: template.options.maxBodyBytes) }
     /// True when `process` costs nothing and may run on the network thread.
     func canProcessInline(_ result: TransferResult) -> Bool { fatalError("TypedRun") }

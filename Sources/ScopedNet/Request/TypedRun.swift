@@ -56,6 +56,8 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
 
     // MARK: Processing
 
+    override var hasStream: Bool { stream != nil }
+
     override func bodyDestination() -> BodyDestination {
         if let stream { return .stream(stream) }
         if let path = template.destination {

@@ -54,9 +54,10 @@ public struct StreamedBytes: AsyncSequence, Sendable {
     fileprivate let coding: String?
     fileprivate let limits: DecodingLimits
     let run: Run
+    package var bodyStream: BodyStream { guardian.stream }
 
     fileprivate init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {
-        guardian = StreamGuardian(stream)
+        guardian = StreamGuardian(stream, run.core)
         self.run = run
         self.coding = coding
         self.limits = limits
@@ -92,7 +93,7 @@ public struct StreamedBytes: AsyncSequence, Sendable {
                 var decoded = Data()
                 do throws(ContentDecodingError) { try decoder.decodeAll(piece) { decoded.append(contentsOf: $0) } } catch {
                     isOver = true
-                    guardian.stream.abandon()
+                    guardian.stream.abandon(.explicit)
                     throw NetworkError(error, requestID: runID, attempt: 1)
                 }
                 if !decoded.isEmpty { return decoded }
@@ -104,11 +105,15 @@ public struct StreamedBytes: AsyncSequence, Sendable {
     }
 }
 
-/// Stops the transfer when the last sequence and iterator are gone.
+/// Stops the run when the last sequence and iterator are gone before the end of the body.
 private final class StreamGuardian: Sendable {
     let stream: BodyStream
-    init(_ stream: BodyStream) { self.stream = stream }
-    deinit { stream.abandon() }
+    init(_ stream: BodyStream, _ run: RunCore) {
+        self.stream = stream
+        // The run that is stopped by its reader was cancelled; it did not fail.
+        stream.whenAbandoned { _ = run.cancel($0) }
+    }
+    deinit { stream.abandon(.explicit) }
 }
 
 /// Hands over the head, once, or the error that came instead.

@@ -106,7 +106,7 @@ public final class Session: Sendable {
             fields = headers.fields
         } else {
             fields = self.fields(description.headers, compressed: options.acceptsCompression)
-            headers = try headerBlock(fields, hasBody: description.body != nil)
+            headers = try headerBlock(fields, body: description.body)
         }
         return RequestTemplate(
             url: url, method: description.method, fields: fields, headers: headers, body: description.body, options: options,
@@ -117,7 +117,7 @@ public final class Session: Sendable {
     /// The fields of a request without fields of its own.
     func defaultBlock(compressed: Bool) throws(NetworkError) -> HeaderBlock {
         if let known = blocks.withLock({ compressed ? $0.compressed : $0.plain }) { return known }
-        let block = try headerBlock(fields([:], compressed: compressed), hasBody: false)
+        let block = try headerBlock(fields([:], compressed: compressed), body: nil)
         blocks.withLock { blocks in
             if compressed { blocks.compressed = block } else { blocks.plain = block }
         }
@@ -133,14 +133,23 @@ public final class Session: Sendable {
         return fields
     }
 
-    func headerBlock(_ fields: HTTPFields, hasBody: Bool) throws(NetworkError) -> HeaderBlock {
+    func headerBlock(_ fields: HTTPFields, body: RequestBody?) throws(NetworkError) -> HeaderBlock {
+        try Self.checkFraming(fields, body)
         var suppressed: [String] = []
-        if hasBody {
-            // libcurl would claim a form, and wait a second for a 100 that many servers never send.
-            if fields[.contentType] == nil { suppressed.append("Content-Type") }
-            if fields[.expect] == nil { suppressed.append("Expect") }
-        }
+        // libcurl would claim a form, also for a POST without a body, and wait a second for a 100 that many servers never send.
+        if fields[.contentType] == nil { suppressed.append("Content-Type") }
+        if body != nil, fields[.expect] == nil { suppressed.append("Expect") }
         return try HeaderBlock(fields, suppressing: suppressed)
+    }
+
+    /// Where a body ends is the transport's to say: a length that is not true lets one request speak inside another (RFC 9112
+    /// section 11.2).
+    private static func checkFraming(_ fields: HTTPFields, _ body: RequestBody?) throws(NetworkError) {
+        guard fields[.transferEncoding] == nil else {
+            throw NetworkError(.invalidHeader, phase: .preparing, message: "'Transfer-Encoding' is set by the transport")
+        }
+        guard let length = fields[.contentLength], body == nil ? length != "0" : length != body?.length.map({ "\($0)" }) else { return }
+        throw NetworkError(.invalidHeader, phase: .preparing, message: "'Content-Length' is not the length of the body; leave it out")
     }
 }
 

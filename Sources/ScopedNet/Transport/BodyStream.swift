@@ -13,10 +13,13 @@ public final class BodyStream: Sendable {
         var buffered = 0
         var end: Result<Void, NetworkError>?
         var isPaused = false
-        var isAbandoned = false
+        /// Why the reader is gone.
+        var abandoned: CancelReason?
+        var isAbandoned: Bool { abandoned != nil }
         var waiter: CheckedContinuation<Void, Never>?
         var onDrained: (@Sendable () -> Void)?
         var onAbandoned: (@Sendable () -> Void)?
+        var onLeft: (@Sendable (CancelReason) -> Void)?
     }
 
     /// Bytes that may be buffered before the connection is paused. Default: 256 KiB.
@@ -41,6 +44,11 @@ public final class BodyStream: Sendable {
         if late { abandoned() }
     }
 
+    /// `left` is called when the reader leaves before the end of the body. It is dropped at that end.
+    package func whenAbandoned(_ left: @escaping @Sendable (CancelReason) -> Void) {
+        state.withLock { state in if state.end == nil { state.onLeft = left } }
+    }
+
     // MARK: Transport's side
 
     package func offer(_ bytes: UnsafeRawBufferPointer) -> Acceptance {
@@ -62,13 +70,21 @@ public final class BodyStream: Sendable {
 
     package func finish(_ error: NetworkError?) {
         let (waiter, callbacks) = state.withLock { state in
-            if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
+            if state.end == nil {
+                // A reader that left knows why better than the transfer that was stopped for it.
+                let error = error.map { error in
+                    guard error.isCancelled, error.cancelReason == nil, let reason = state.abandoned else { return error }
+                    return .cancelled(reason, requestID: error.requestID)
+                }
+                state.end = error.map { .failure($0) } ?? .success(())
+            }
             defer {
                 state.waiter = nil
                 state.onDrained = nil
                 state.onAbandoned = nil
+                state.onLeft = nil
             }
-            return (state.waiter, (state.onDrained, state.onAbandoned))
+            return (state.waiter, (state.onDrained, state.onAbandoned, state.onLeft))
         }
         _ = callbacks
         resume(waiter)
@@ -82,16 +98,23 @@ public final class BodyStream: Sendable {
 
     // MARK: Reader's side
 
-    package func abandon() {
-        let (abandoned, chunks) = state.withLock { state in
-            state.isAbandoned = true
-            let chunks = state.chunks
+    package func abandon(_ reason: CancelReason) {
+        let (abandoned, left, garbage) = state.withLock { state in
+            if state.abandoned == nil { state.abandoned = reason }
+            let garbage = (state.chunks, state.onDrained)
             state.chunks = []
+            state.next = 0
             state.buffered = 0
-            defer { state.onAbandoned = nil; state.onDrained = nil }
-            return (state.onAbandoned, chunks)
+            defer {
+                state.onAbandoned = nil
+                state.onDrained = nil
+                state.onLeft = nil
+            }
+            return (state.onAbandoned, state.onLeft, garbage)
         }
-        _ = chunks
+        _ = garbage
+        // The run first: it then ends as cancelled, whatever the transfer says.
+        left?(reason)
         abandoned?()
     }
 
@@ -142,7 +165,7 @@ public final class BodyStream: Sendable {
                         if ready { continuation.resume() }
                     }
                 } onCancel: {
-                    abandon()
+                    abandon(.taskCancelled)
                 }
                 if Task.isCancelled, state.withLock({ $0.end == nil }) {
                     finish(.cancelled(.taskCancelled, requestID: 0))

@@ -9,6 +9,8 @@ final class CurlEasy {
     private unowned let loop: CurlLoop
     /// Something was set that only a reset takes back.
     private var isDirty = true
+    /// CURLOPT_PIPEWAIT is on.
+    private var waitsForMultiplex = false
 
     // The transfer at hand
     private(set) var id: TransferID?
@@ -65,6 +67,7 @@ final class CurlEasy {
     func begin(_ transfer: TransferRequest, sink: any TransferSink) throws(NetworkError) {
         if isDirty {
             curl_easy_reset(handle)
+            waitsForMultiplex = false
             try loop.profile.apply(to: self)
             isDirty = false
         }
@@ -76,11 +79,6 @@ final class CurlEasy {
         options.set(CURLOPT_CONNECTTIMEOUT_MS, timeouts.connect?.milliseconds ?? Int(Int32.max))
         try setVersion(transfer, options)
         try setMethodAndBody(transfer, options)
-        if transfer.wantsMilestones || !transfer.method.isIdempotent {
-            isDirty = true
-            options.set(CURLOPT_PREREQDATA, context)
-            _ = scurl_set_prereq_callback(handle, CurlCallbacks.beforeRequest)
-        }
         if transfer.options.bufferBytes != 16 << 10 {
             isDirty = true
             options.set(CURLOPT_BUFFERSIZE, transfer.options.bufferBytes)
@@ -101,10 +99,16 @@ final class CurlEasy {
 
     private func setVersion(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
         switch transfer.options.httpVersion {
-        case .automatic where transfer.url.scheme == "http": break
+        case .automatic where transfer.url.scheme == "http":
+            // Nothing to wait for there: each request would stand behind the first one's response.
+            guard waitsForMultiplex else { break }
+            options.set(CURLOPT_PIPEWAIT, 0)
+            waitsForMultiplex = false
         case .automatic, .http2:
+            guard !waitsForMultiplex else { break }
             options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2TLS)
             options.set(CURLOPT_PIPEWAIT, 1)
+            waitsForMultiplex = true
         case .http1:
             isDirty = true
             options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_1_1)
@@ -118,6 +122,7 @@ final class CurlEasy {
     private func setMethodAndBody(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
         let method = transfer.method
         if let body = transfer.body {
+            guard method != .head else { throw NetworkError(.invalidOption, phase: .preparing, message: "a HEAD request has no body") }
             isDirty = true
             let feed = try UploadFeed(body)
             uploadFeed = feed
@@ -217,7 +222,8 @@ final class CurlEasy {
         if time(CURLINFO_PRETRANSFER_TIME_T) > 0 {
             return uploadFeed.map { $0.isDone } ?? true ? .awaitingResponse : .sending
         }
-        if time(CURLINFO_CONNECT_TIME_T) > 0 { return transfer?.url.scheme == "https" ? .securing : .connecting }
+        // The timer waits for TLS in some versions; the count does not.
+        if time(CURLINFO_CONNECT_TIME_T) > 0 || number(CURLINFO_NUM_CONNECTS) > 0 { return transfer?.url.scheme == "https" ? .securing : .connecting }
         return time(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving
     }
 
@@ -233,6 +239,8 @@ final class CurlEasy {
                 if transfer.wantsMilestones { sink.transfer(id, didReach: .informational(ResponseHead(parser)), turn: loop.turn) }
             case .headComplete:
                 headCompleted = loop.now
+                // libcurl reads a length that is no number, or too large for one, as none at all.
+                if parser.contains("content-length") { _ = try parser.contentLength() }
                 let complete = ResponseHead(parser)
                 head = complete
                 destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
@@ -257,7 +265,7 @@ final class CurlEasy {
 
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
-        if received == 0 { expectBody() }
+        if received == 0, !expectBody() { return 0 }
         switch destination {
         case .memory(let limit):
             guard body.count + bytes.count <= limit else {
@@ -288,11 +296,18 @@ final class CurlEasy {
         return bytes.count
     }
 
-    private func expectBody() {
+    /// - Returns: false when the declared length is too much already.
+    private func expectBody() -> Bool {
         let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-        guard length >= 0 else { return }
+        guard length >= 0 else { return true }
         expected = length
-        if case .memory(let limit) = destination { body.reserve(min(Int(clamping: length), limit)) }
+        guard case .memory(let limit) = destination else { return true }
+        guard length <= limit else {
+            fail(with: error(.bodyTooLarge, "the response body has \(length) bytes, more than \(limit)"))
+            return false
+        }
+        body.reserve(Int(length))
+        return true
     }
 
     // MARK: Sending
@@ -317,7 +332,8 @@ final class CurlEasy {
 
     func seekUpload(to offset: Int64, origin: Int32) -> Bool {
         if origin == 0, uploadFeed?.rewind(to: offset) == true { return true }
-        fail(with: error(.bodyNotReplayable, "the server asked for the body again, and it can be read once only", phase: .sending))
+        // libcurl wants to repeat the request on another connection.
+        fail(with: error(.connectionLost, "the pooled connection was closed by the server, and the body can be read once only", phase: .sending))
         return false
     }
 
@@ -337,13 +353,14 @@ final class CurlEasy {
     func connected(_ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
         guard let transfer, let sink else { return false }
         requestsSent += 1
-        // libcurl repeats a request when a reused connection dies before the first byte. For a method that is not idempotent
-        // that may do the work twice (RFC 9110 section 9.2.2), so the second sending is refused.
-        if requestsSent > 1, !transfer.method.isIdempotent {
+        // libcurl repeats a request when a reused connection dies before the first byte, and does so up to five times. For a method
+        // that is not idempotent that may do the work twice (RFC 9110 section 9.2.2), and for the others once is enough.
+        if requestsSent > (transfer.repeatsSilently ? 2 : 1) {
             fail(with: error(.connectionLost, "the pooled connection was closed by the server; the request may have reached it", phase: .awaitingResponse))
             return false
         }
         guard transfer.wantsMilestones else { return true }
+        if requestsSent > 1 { sink.transfer(transfer.id, didReach: .reconnected, turn: loop.turn) }
         let secured = duration(CURLINFO_APPCONNECT_TIME_T)
         var connections = 0
         _ = scurl_get_long(handle, CURLINFO_NUM_CONNECTS, &connections)
@@ -472,6 +489,8 @@ final class CurlEasy {
 
     var transferURL: RequestURL? { transfer?.url }
     var hasHead: Bool { head != nil }
+    /// A reason was given; libcurl may not have heard of it.
+    var hasFailed: Bool { failure != nil }
 }
 
 extension HTTPRequest.Method {

@@ -45,13 +45,15 @@ struct CurlError {
         switch Int32(easy.number(CURLINFO_OS_ERRNO)) {
         case ECONNREFUSED: .connectionRefused
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resources
-        default: .connectionFailed
+        default: text.contains("nsupported proxy") ? .invalidOption : .connectionFailed
         }
     }
 
     private var receiveFailure: NetworkError.Code {
         // libcurl 7.88 reports three different things as "receive error".
         let text = text
+        // TLS 1.3 servers refuse a missing client certificate after the handshake, with an alert.
+        if text.contains("alert"), text.contains("certificate") { return .clientCertificateFailed }
         if text.contains("CONNECT") || text.contains("proxy") || text.contains("Proxy") { return .proxyFailed }
         if text.contains("chunk") || text.contains("hexadecimal") || text.contains("Illegal") || text.contains("Malformed") {
             return .badResponse
@@ -61,7 +63,6 @@ struct CurlError {
 
     private var tlsFailure: NetworkError.Code {
         let text = text
-        // TLS 1.3 servers refuse a missing client certificate after the handshake, with an alert.
         return text.contains("certificate required") || text.contains("handshake failure") && text.contains("alert") ? .clientCertificateFailed : .tlsFailed
     }
 

@@ -128,14 +128,20 @@ final class CurlLoop {
             easy.fail(with: .cancelledTransfer(easy))
             finish(easy, CURLE_ABORTED_BY_CALLBACK)
             return true
-        case .suspend(let id): return active[id]?.setSuspended(true) ?? false
-        case .resume(let id): return active[id]?.setSuspended(false) ?? false
-        case .unpause(let id): return active[id]?.unpause() ?? false
+        case .suspend(let id): return active[id].map { flow($0, $0.setSuspended(true)) } ?? false
+        case .resume(let id): return active[id].map { flow($0, $0.setSuspended(false)) } ?? false
+        case .unpause(let id): return active[id].map { flow($0, $0.unpause()) } ?? false
         case .stop(let stopped):
             let before = stopping
             stopping = { before?(); stopped() }
             return false
         }
+    }
+
+    /// Going on after a pause, libcurl first hands over what it kept back. Should that fail, it tells the caller and not the transfer.
+    private func flow(_ easy: CurlEasy, _ changed: Bool) -> Bool {
+        if easy.hasFailed { finish(easy, CURLE_WRITE_ERROR) }
+        return changed
     }
 
     private func start(_ transfer: TransferRequest, _ sink: any TransferSink) -> Bool {

@@ -10,16 +10,21 @@ struct CurlOptions: ~Copyable {
     func set(_ option: CURLoption, _ value: String?) { _ = scurl_set_string(handle, option, value) }
     func set(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) { _ = scurl_set_pointer(handle, option, value) }
 
-    func set(_ option: CURLoption, blob text: String) {
-        var text = text
-        text.withUTF8 { bytes in
-            if let base = bytes.baseAddress { _ = scurl_set_blob(handle, option, base, bytes.count) }
-        }
-    }
-
     /// For options the caller set and would miss.
     func require(_ option: CURLoption, _ value: String, _ name: String) throws(NetworkError) {
-        let code = scurl_set_string(handle, option, value)
+        try check(scurl_set_string(handle, option, value), name)
+    }
+
+    /// libcurl copies the bytes.
+    func require(_ option: CURLoption, blob text: String, _ name: String) throws(NetworkError) {
+        var text = text
+        let code = text.withUTF8 { bytes in
+            bytes.baseAddress.map { scurl_set_blob(handle, option, $0, bytes.count) } ?? CURLE_BAD_FUNCTION_ARGUMENT
+        }
+        try check(code, name)
+    }
+
+    private func check(_ code: CURLcode, _ name: String) throws(NetworkError) {
         guard code == CURLE_OK else {
             throw NetworkError(
                 .invalidOption, phase: .preparing, message: "\(name): \(String(cString: curl_easy_strerror(code)))",

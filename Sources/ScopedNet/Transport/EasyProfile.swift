@@ -51,6 +51,8 @@ struct EasyProfile {
         options.set(CURLOPT_CLOSESOCKETDATA, easy.loopContext)
         _ = scurl_set_open_callback(handle, CurlCallbacks.open)
         _ = scurl_set_close_callback(handle, CurlCallbacks.close)
+        options.set(CURLOPT_PREREQDATA, context)
+        _ = scurl_set_prereq_callback(handle, CurlCallbacks.beforeRequest)
         // Redirects, cookies and content decoding are ours.
         options.set(CURLOPT_FOLLOWLOCATION, 0)
         options.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
@@ -73,23 +75,23 @@ struct EasyProfile {
             if let systemBundle { options.set(CURLOPT_CAINFO, systemBundle) }
         case .file(let path):
             guard access(path, R_OK) == 0 else { throw .unreadable(path, "the certificate authority file") }
-            options.set(CURLOPT_CAINFO, path)
+            try options.require(CURLOPT_CAINFO, path, "certificateAuthority")
         case .directory(let path):
             guard access(path, R_OK) == 0 else { throw .unreadable(path, "the certificate authority directory") }
             options.set(CURLOPT_CAINFO, nil as String?)
-            options.set(CURLOPT_CAPATH, path)
-        case .pem(let text): options.set(CURLOPT_CAINFO_BLOB, blob: text)
+            try options.require(CURLOPT_CAPATH, path, "certificateAuthority")
+        case .pem(let text): try options.require(CURLOPT_CAINFO_BLOB, blob: text, "certificateAuthority")
         }
         switch tls.clientCertificate {
         case nil: break
         case .files(let certificate, let key, let password):
             for path in [certificate, key] where access(path, R_OK) != 0 { throw .unreadable(path, "the client certificate") }
-            options.set(CURLOPT_SSLCERT, certificate)
-            options.set(CURLOPT_SSLKEY, key)
-            if let password { options.set(CURLOPT_KEYPASSWD, password) }
+            try options.require(CURLOPT_SSLCERT, certificate, "clientCertificate")
+            try options.require(CURLOPT_SSLKEY, key, "clientCertificate")
+            if let password { try options.require(CURLOPT_KEYPASSWD, password, "clientCertificate") }
         case .pem(let certificate, let key):
-            options.set(CURLOPT_SSLCERT_BLOB, blob: certificate)
-            options.set(CURLOPT_SSLKEY_BLOB, blob: key)
+            try options.require(CURLOPT_SSLCERT_BLOB, blob: certificate, "clientCertificate")
+            try options.require(CURLOPT_SSLKEY_BLOB, blob: key, "clientCertificate")
         }
     }
 
@@ -108,11 +110,11 @@ struct EasyProfile {
             options.set(CURLOPT_PROXY, "")
         case .explicit(let url, let credentials, let bypass):
             try options.require(CURLOPT_PROXY, url, "proxy")
-            options.set(CURLOPT_NOPROXY, bypass.joined(separator: ","))
+            try options.require(CURLOPT_NOPROXY, bypass.joined(separator: ","), "proxy bypass")
             if let credentials {
                 options.set(CURLOPT_PROXYAUTH, SCURL_AUTH_BASIC)
-                options.set(CURLOPT_PROXYUSERNAME, credentials.user)
-                options.set(CURLOPT_PROXYPASSWORD, credentials.password)
+                try options.require(CURLOPT_PROXYUSERNAME, credentials.user, "proxy credentials")
+                try options.require(CURLOPT_PROXYPASSWORD, credentials.password, "proxy credentials")
             }
         }
     }

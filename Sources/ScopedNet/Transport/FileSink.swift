@@ -45,7 +45,11 @@ public final class FileSink: @unchecked Sendable {
         if let coding, count > 0, let decoder = ContentDecoder.make(for: coding, limits: limits) { try undo(decoder) }
         let closed = close(descriptor)
         descriptor = -1
-        guard closed == 0 else { throw .file(errno, "cannot finish \(temporary)") }
+        guard closed == 0 else {
+            let code = errno
+            unlink(temporary)
+            throw .file(code, "cannot finish \(temporary)")
+        }
         guard rename(temporary, destination) == 0 else {
             let code = errno
             unlink(temporary)

@@ -46,6 +46,7 @@ final class NetworkThread: Sendable {
             return nil
         }, box.toOpaque())
         guard code == 0 else {
+            loop.sockets.close()
             box.release()
             throw .resources("thread", code)
         }
@@ -56,6 +57,12 @@ final class NetworkThread: Sendable {
     func markCurrent() {
         identity.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setname_np(pthread_self(), "scopednet")
+        // The program's signal handlers run on the program's threads, and a peer that is gone is an error here, not a SIGPIPE.
+        // Name resolution inherits this. Faults of the thread itself stay deliverable.
+        var signals = sigset_t()
+        sigfillset(&signals)
+        for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS] { sigdelset(&signals, fault) }
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
     private var isCurrent: Bool { identity.load(ordering: .relaxed) == UInt(pthread_self()) }

@@ -34,16 +34,22 @@ public final class RequestURL: Sendable {
         try self.init(text, relativeTo: nil)
     }
 
-    /// Resolves `text` against `base` (RFC 3986 section 5.3).
-    public init(_ text: String, relativeTo base: RequestURL?) throws(NetworkError) {
-        guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+    /// Resolves `text` against `base` (RFC 3986 section 5.3). Letters beyond ASCII in path and query are percent-encoded.
+    public convenience init(_ text: String, relativeTo base: RequestURL?) throws(NetworkError) {
+        try self.init(text, relativeTo: base, isLenient: false)
+    }
+
+    /// - Parameter isLenient: spaces are percent-encoded too, as browsers do with `Location`.
+    package init(_ text: String, relativeTo base: RequestURL?, isLenient: Bool) throws(NetworkError) {
+        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x20 && !isLenient || $0 == 0x7F }) else {
             throw .invalidURL(text, "it contains a space or control character")
         }
         guard let handle = base?.handle.flatMap({ curl_url_dup($0) }) ?? curl_url() else {
             throw NetworkError(.resources, phase: .preparing, message: "libcurl could not allocate a URL")
         }
         // An empty relative reference is the base itself (RFC 3986 section 5.2.2).
-        let code = text.isEmpty && base != nil ? CURLUE_OK : curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME))
+        let code = text.isEmpty && base != nil ? CURLUE_OK : curl_url_set(
+            handle, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | (isLenient ? CURLU_ALLOW_SPACE : 0)))
         guard code == CURLUE_OK else {
             curl_url_cleanup(handle)
             throw .invalidURL(text, String(cString: curl_url_strerror(code)))

@@ -14,6 +14,9 @@ public final class TransferRequest: Sendable {
     public let wantsMilestones: Bool
     /// Counts from 1.
     public let attempt: Int
+    /// A reused connection that dies before the first byte of the response is replaced once, without a word. The default is what
+    /// the method allows (RFC 9110 section 9.2.2).
+    public let repeatsSilently: Bool
     /// When the run as a whole must be over, in nanoseconds of CLOCK_MONOTONIC.
     public let deadline: UInt64?
     /// The run this belongs to; it appears in errors and logs.
@@ -21,8 +24,8 @@ public final class TransferRequest: Sendable {
 
     public init(
         url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
-        options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1, deadline: UInt64? = nil,
-        requestID: UInt64 = 0
+        options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1,
+        repeatsSilently: Bool? = nil, deadline: UInt64? = nil, requestID: UInt64 = 0
     ) {
         id = TransferID()
         self.url = url
@@ -34,6 +37,7 @@ public final class TransferRequest: Sendable {
         self.wantsMilestones = wantsMilestones
         self.attempt = attempt
         self.deadline = deadline
+        self.repeatsSilently = repeatsSilently ?? method.isIdempotent
         self.requestID = requestID
     }
 
@@ -47,6 +51,7 @@ public final class TransferRequest: Sendable {
         wantsProgress = other.wantsProgress
         wantsMilestones = other.wantsMilestones
         attempt = other.attempt
+        repeatsSilently = other.repeatsSilently
         self.deadline = deadline
         requestID = other.requestID
     }

@@ -58,6 +58,8 @@ public enum BodyDestination: Sendable {
 public enum TransferMilestone: Sendable {
     /// A connection is ready and the request is about to be sent. Times are since the start of the transfer.
     case connected(ConnectionTimings)
+    /// The reused connection was dead before the first byte of the response, and the request goes out on another one.
+    case reconnected
     case informational(ResponseHead)
 }
 

@@ -1,0 +1,137 @@
+import Foundation
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct FileDownloadTests {
+    private let folder = TemporaryFolder()
+    private var file: URL { URL(fileURLWithPath: folder.path + "/file") }
+
+    private func expectUntouched(_ response: ScriptedResponse, _ code: NetworkError.Code) async throws {
+        _ = folder.write("old", to: "file")
+        try await withWire { wire async throws in
+            wire.server.on("/", response)
+            let error = try await wire.session.download(wire.url + "/", to: file).failure()
+            #expect(error.code == code, "\(error)")
+        }
+        #expect(folder.contents(of: "file") == Data("old".utf8))
+        #expect(folder.names == ["file"], "a temporary file was left behind")
+    }
+
+    @Test(arguments: [0, 10, 5_000_000])
+    func theFileIsReplacedByTheWholeBody(_ size: Int) async throws {
+        _ = folder.write("old", to: "file")
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.bytes(Array(bytes(size)))))
+            let response = try await wire.session.download(wire.url + "/", to: file).response()
+            #expect(response.value == file)
+            #expect(response.body.isEmpty)
+        }
+        #expect(folder.contents(of: "file").isSame(as: bytes(size)))
+        #expect(folder.names == ["file"])
+    }
+
+    @Test func nothingIsSeenBeforeItIsComplete() async throws {
+        _ = folder.write("old", to: "file")
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("new contents").stalling(.afterBytes(5)))
+            let head = Gathered<Int>()
+            let (heads, continuation) = AsyncStream.makeStream(of: Void.self)
+            wire.session.download(wire.url + "/", to: file).onResponseHead { _ in continuation.yield() }.onSuccess { _ in head.add(1) }.start()
+            for await _ in heads { break }
+            try await wire.server.waitForStalls()
+            #expect(folder.contents(of: "file") == Data("old".utf8))
+            wire.server.releaseStalls()
+            await wire.agent.idle()
+            #expect(head.all == [1])
+        }
+        #expect(folder.contents(of: "file") == Data("new contents".utf8))
+    }
+
+    @Test func truncated() async throws {
+        try await expectUntouched(.ok("0123456789").ending(.truncate(afterBytes: 4)), .truncatedBody)
+        try await expectUntouched(.ok("0123456789").framed(.chunked).ending(.truncate(afterBytes: 4)), .truncatedBody)
+        try await expectUntouched(.ok("0123456789").ending(.reset(afterBytes: 4)), .connectionLost)
+    }
+
+    @Test func anErrorPageNeverReachesTheFile() async throws {
+        try await expectUntouched(.ok("not found").with { $0.status = 404 }, .unacceptableStatus)
+        try await expectUntouched(.redirect(to: "ftp://elsewhere.test/"), .redirectRefused)
+    }
+
+    @Test func aStatusThatIsNotFollowedIsNotTheFile() async throws {
+        try await expectUntouched(ScriptedResponse(status: 300, headers: ["Location": "/x"], body: .bytes([1])), .unacceptableStatus)
+    }
+
+    @Test func aCodedBodyIsDecodedIntoTheFile() async throws {
+        for sample in CodedBodies.samples {
+            try await withWire { wire async throws in
+                wire.server.on("/", .ok(.bytes(sample.coded)).header("Content-Encoding", sample.encoding))
+                _ = try await wire.session.download(wire.url + "/", to: file).response()
+                #expect(try await wire.server.takeRequest()["accept-encoding"] == "identity")
+            }
+            #expect(folder.contents(of: "file").isSame(as: Data(sample.decoded)), "\(sample.name)")
+            #expect(folder.names == ["file"])
+        }
+    }
+
+    @Test func aDamagedCodingLeavesTheFile() async throws {
+        let coded = CodedBodies.gzip(CodedBodies.text)
+        try await expectUntouched(
+            .ok(.bytes(Array(coded[..<(coded.count / 2)]))).header("Content-Encoding", "gzip"), .contentDecodingFailed)
+    }
+
+    @Test func cancelling() async throws {
+        _ = folder.write("old", to: "file")
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))
+            let run = wire.session.download(wire.url + "/", to: file).start().run
+            try await wire.server.waitForStalls()
+            #expect(await run.cancelAndWait() == .cancelled)
+            #expect(try await wire.server.takeRequest().ending() == .clientClosed)
+        }
+        #expect(folder.contents(of: "file") == Data("old".utf8))
+        #expect(folder.names == ["file"])
+    }
+
+    @Test func aRetryBeginsTheFileAnew() async throws {
+        try await withWire { $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) } _: { wire async throws in
+            wire.server.enqueue(.ok("0123456789").ending(.truncate(afterBytes: 4)))
+            wire.server.on("/", .ok("0123456789"))
+            _ = try await wire.session.download(wire.url + "/", to: file).response()
+            #expect(wire.server.requests.count == 2)
+        }
+        #expect(folder.contents(of: "file") == Data("0123456789".utf8))
+        #expect(folder.names == ["file"])
+    }
+
+    @Test func aFolderThatIsNotThere() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("x"))
+            wire.server.on("/empty", .ok())
+            for path in ["/", "/empty"] {
+                let error = try await wire.session.download(wire.url + path, to: URL(fileURLWithPath: folder.path + "/none/file")).failure()
+                #expect(error.code == .fileUnwritable)
+                #expect((error.underlying as? SystemError)?.code == ENOENT)
+            }
+        }
+    }
+
+    @Test func aFolderInPlaceOfTheFile() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("x"))
+            let error = try await wire.session.download(wire.url + "/", to: URL(fileURLWithPath: folder.path)).failure()
+            #expect(error.code == .fileUnwritable)
+        }
+        #expect(folder.names.isEmpty)
+    }
+
+    /// /dev/full behind a link would be replaced; a device that is full is shown by a limit on file size instead.
+    @Test func aFullDiskIsItsOwnError() async throws {
+        #expect(NetworkError.file(ENOSPC, "x").code == .diskFull)
+        #expect(NetworkError.file(EDQUOT, "x").code == .diskFull)
+        #expect(NetworkError.file(EACCES, "x").code == .fileUnwritable)
+    }
+}

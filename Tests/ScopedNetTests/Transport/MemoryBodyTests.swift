@@ -1,0 +1,102 @@
+import Foundation
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct MemoryBodyTests {
+    @Test(arguments: [0, 1, 1_000, 16_384, 65_537, 3_000_000], [ScriptedResponse.Framing.contentLength, .chunked, .untilClose])
+    func everySizeArrivesInEveryFraming(_ size: Int, _ framing: ScriptedResponse.Framing) async throws {
+        let body = bytes(size)
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.bytes(Array(body))).framed(framing))
+            let response = try await wire.send()
+            #expect(response.body.isSame(as: body))
+            #expect(response.metrics.bodyBytesReceived == size)
+        }
+    }
+
+    @Test(arguments: [ScriptedResponse.Framing.contentLength, .chunked, .untilClose])
+    func theLimitIsInclusive(_ framing: ScriptedResponse.Framing) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.bytes(Array(bytes(100_000)))).framed(framing))
+            #expect(try await wire.get { $0.maxBodyBytes = 100_000 }.response().body.isSame(as: bytes(100_000)))
+            let error = try await wire.get { $0.maxBodyBytes = 99_999 }.failure()
+            #expect(error.code == .bodyTooLarge)
+            #expect(error.phase == .receiving)
+            #expect(error.response?.status == 200)
+        }
+    }
+
+    /// A length that says so already needs no reading.
+    @Test func aDeclaredLengthBeyondTheLimitEndsItAtOnce() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.repeating(7, count: 1 << 30)))
+            let error = try await wire.get { $0.maxBodyBytes = 100 << 20 }.failure()
+            #expect(error.code == .bodyTooLarge)
+            let request = try await wire.server.takeRequest()
+            #expect(try await request.ending() == .clientClosed)
+            #expect(request.bodyBytesSent < 64 << 20)
+        }
+    }
+
+    /// The word of a header reserves no memory that does not come.
+    @Test func aHugeDeclaredLengthReservesLittle() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("x").framed(.declaredLength(1 << 50)).ending(.close))
+            let error = try await wire.get { $0.maxBodyBytes = .max }.failure()
+            #expect(error.code == .truncatedBody)
+        }
+    }
+
+    @Test func anErrorPageIsKeptUpToItsBound() async throws {
+        try await withWire { $0.errorBodyBytes = 1_000 } _: { wire async throws in
+            wire.server.on("/", .ok(.bytes(Array(bytes(50_000)))).with { $0.status = 500 })
+            let error = try await wire.get().failure()
+            #expect(error.code == .unacceptableStatus)
+            #expect(error.body.isSame(as: bytes(50_000).prefix(1_000)))
+            // It was read to its end, so the connection is of use.
+            _ = try await wire.get().failure()
+            #expect(wire.server.connectionsAccepted == 1)
+        }
+    }
+
+    /// A status the caller accepts is a success, and a success is whole.
+    @Test(arguments: [300, 304, 305, 399])
+    func acceptedStatusesOfTheRedirectClassAreWhole(_ status: Int) async throws {
+        let body = status == 304 ? Data() : bytes(200_000)
+        try await withWire { wire async throws in
+            wire.server.on("/", ScriptedResponse(status: status, headers: ["Location": "/elsewhere"], body: .bytes(Array(body))))
+            let response = try await wire.get { $0.validation = .any }.response()
+            #expect(response.status == status)
+            #expect(response.body.isSame(as: body))
+        }
+    }
+
+    @Test func aRedirectThatIsNotFollowedIsWhole() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", ScriptedResponse(status: 302, headers: ["Location": "http://elsewhere.test/"], body: .bytes(Array(bytes(200_000)))))
+            let response = try await wire.get { options in
+                options.validation = .any
+                options.redirects.mode = .sameOriginOnly
+            }.response()
+            #expect(response.body.isSame(as: bytes(200_000)))
+        }
+    }
+
+    @Test func trailersAndInterimHeadsDoNoHarm() async throws {
+        try await withWire { wire async throws in
+            wire.server.on(
+                "/",
+                .ok("hello").framed(.chunked).with {
+                    $0.trailers = ["X-Sum": "5"]
+                    $0.interimHeads = [.init(status: 103, headers: ["Link": "</s.css>"]), .init(status: 102)]
+                })
+            let response = try await wire.send()
+            #expect(response.status == 200)
+            #expect(response.head["link"] == nil)
+            #expect(response.body == Data("hello".utf8))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import HTTPTypes
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+private typealias Progress = ScopedNet.Progress
+
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct ProgressTests {
+    private func check(_ progress: [Progress], total: Int64) {
+        let counts = progress.map(\.completed)
+        #expect(counts == counts.sorted(), "it went back")
+        #expect(progress.last == Progress(completed: total, total: total))
+        #expect(progress.allSatisfy { $0.total == nil || $0.total == total })
+    }
+
+    @Test(arguments: [0, 1, 100_000, 20 << 20], [ScriptedResponse.Framing.contentLength, .chunked])
+    func downloads(_ size: Int, _ framing: ScriptedResponse.Framing) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.repeating(7, count: size)).framed(framing))
+            let progress = Gathered<Progress>()
+            let order = Gathered<String>()
+            wire.get()
+                .onDownloadProgress {
+                    progress.add($0)
+                    order.add("progress")
+                }
+                .onSuccess { _ in order.add("success") }
+                .start()
+            await wire.agent.idle()
+            check(progress.all, total: Int64(size))
+            #expect(order.all.last == "success")
+            #expect(order.all.filter { $0 == "success" }.count == 1)
+        }
+    }
+
+    @Test(arguments: [0, 1, 60_000, 10 << 20])
+    func uploads(_ size: Int) async throws {
+        let folder = TemporaryFolder()
+        let bodies: [RequestBody] = [
+            .data(bytes(size)), .file(folder.write(bytes(size), to: "up")), .stream(AsyncPieces([bytes(size)]), length: Int64(size)),
+            .stream(AsyncPieces([bytes(size)])),
+        ]
+        for (index, body) in bodies.enumerated() {
+            try await withWire { wire async throws in
+                wire.server.on("/", .ok())
+                let progress = Gathered<Progress>()
+                let ends = Gathered<String>()
+                wire.session.request(wire.url + "/", method: .post, body: body)
+                    .onUploadProgress { progress.add($0) }
+                    .onEnd { ends.add("\($0)") }
+                    .start()
+                await wire.agent.idle()
+                let counts = progress.all.map(\.completed)
+                #expect(counts == counts.sorted(), "body \(index)")
+                #expect(progress.all.last == Progress(completed: Int64(size), total: Int64(size)), "body \(index) of \(size): \(ends.all)")
+                #expect(try await wire.server.takeRequest().bodyBytesReceived == size)
+            }
+        }
+    }
+
+    /// A second attempt sends the body again; what the caller sees does not go back.
+    @Test func neverGoesBackOverRetries() async throws {
+        try await withWire { $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) } _: { wire async throws in
+            wire.server.enqueue(.status(503))
+            wire.server.on("/", .ok(.bytes(Array(bytes(500_000)))))
+            let up = Gathered<Progress>()
+            let down = Gathered<Progress>()
+            wire.session.request(wire.url + "/", method: .put, body: .data(bytes(500_000)))
+                .onUploadProgress { up.add($0) }
+                .onDownloadProgress { down.add($0) }
+                .start()
+            await wire.agent.idle()
+            #expect(wire.server.requests.count == 2)
+            check(up.all, total: 500_000)
+            check(down.all, total: 500_000)
+        }
+    }
+
+    @Test func wireBytesAreCounted() async throws {
+        let coded = CodedBodies.gzip(CodedBodies.text)
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.bytes(coded)).header("Content-Encoding", "gzip"))
+            let progress = Gathered<Progress>()
+            wire.get().onDownloadProgress { progress.add($0) }.start()
+            await wire.agent.idle()
+            check(progress.all, total: Int64(coded.count))
+        }
+    }
+}

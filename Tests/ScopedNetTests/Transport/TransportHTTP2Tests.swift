@@ -1,0 +1,178 @@
+import Foundation
+import HTTPTypes
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct TransportHTTP2Tests {
+    private let authority: TestAuthority
+
+    init() throws { authority = try TestAuthority() }
+
+    private func withHTTP2(
+        _ protocols: [HTTPProtocol] = [.http2, .http1], configure: (inout Session.Configuration) -> Void = { _ in },
+        _ test: (Wire) async throws -> Void
+    ) async throws {
+        try await withWire(.tls(authority, protocols)) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+            configure(&$0)
+        } _: { try await test($0) }
+    }
+
+    @Test func isAgreedOnByALPN() async throws {
+        try await withHTTP2 { wire async throws in
+            wire.server.on("/", .ok("two"))
+            let response = try await wire.send()
+            #expect(response.head.version == "2")
+            #expect(response.body == Data("two".utf8))
+            let request = try await wire.server.takeRequest()
+            #expect(request.streamID == 1)
+            #expect(request.tls?.applicationProtocol == "h2")
+            #expect(request["accept-encoding"] == "gzip, deflate, br, zstd")
+        }
+    }
+
+    @Test func fallsBackWhenTheServerHasNone() async throws {
+        try await withHTTP2([.http1]) { wire async throws in
+            wire.server.on("/", .ok("one"))
+            #expect(try await wire.send().head.version == "1.1")
+            #expect(try await wire.server.takeRequest().streamID == nil)
+        }
+    }
+
+    @Test func isNotSpokenWhenForbidden() async throws {
+        try await withHTTP2 { $0.options.httpVersion = .http1 } _: { wire async throws in
+            wire.server.on("/", .ok("one"))
+            #expect(try await wire.send().head.version == "1.1")
+            #expect(try await wire.server.takeRequest().tls?.applicationProtocol == "http/1.1")
+        }
+    }
+
+    @Test func isSpokenByPriorKnowledge() async throws {
+        try await withWire(.init(protocols: [.http2])) { $0.options.httpVersion = .http2PriorKnowledge } _: { wire async throws in
+            wire.server.on("/", .ok("two"))
+            #expect(try await wire.send().head.version == "2")
+        }
+    }
+
+    @Test func sixtyFourRequestsShareOneConnection() async throws {
+        try await withHTTP2 { wire async throws in
+            wire.server.on("/first", .ok())
+            wire.server.on("/*", .ok("x").stalling(.beforeHead))
+            // The first one learns what the server speaks; the queue's limit is then one of streams.
+            _ = try await wire.send("/first")
+            let requests = (0..<64).map { wire.get("/\($0)") }
+            await withTaskGroup(of: Void.self) { group in
+                for request in requests { group.addTask { #expect((try? await request.response().status) == 200) } }
+                group.addTask {
+                    try? await wire.server.waitForStalls(64)
+                    wire.server.releaseStalls()
+                }
+            }
+            #expect(wire.server.maxConcurrentRequests == 64)
+            #expect(wire.server.connectionsAccepted == 1)
+            #expect(Set(wire.server.requests.compactMap(\.streamID)).count == 65)
+        }
+    }
+
+    /// Nobody knows yet what the server speaks: all wait for the first handshake, and then share it.
+    @Test func aColdBurstSharesOneConnection() async throws {
+        try await withHTTP2 { wire async throws in
+            wire.server.on("/*", .ok("x"))
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<64 { group.addTask { #expect((try? await wire.send("/\(number)").status) == 200) } }
+            }
+            #expect(wire.server.requests.count == 64)
+            #expect(wire.server.connectionsAccepted == 1)
+        }
+    }
+
+    @Test func streamsAreLimitedPerHost() async throws {
+        try await withHTTP2 {
+            $0.limits.streamsPerHost = 10
+            $0.limits.perHost = 2
+        } _: { wire async throws in
+            wire.server.on("/first", .ok())
+            wire.server.on("/", .ok("x").stalling(.beforeHead))
+            _ = try await wire.send("/first")
+            for _ in 0..<15 { wire.get().start() }
+            try await wire.server.waitForStalls(10)
+            #expect(wire.session.admission.waitingCount == 5)
+            wire.server.releaseStalls()
+            try await wire.server.waitForRequests(15, path: "/")
+            try await wire.server.waitForStalls(5)
+            wire.server.releaseStalls()
+            await wire.agent.idle()
+            #expect(wire.server.maxConcurrentRequests == 10)
+        }
+    }
+
+    @Test func redirectsWork() async throws {
+        try await withHTTP2 { wire async throws in
+            wire.server.on("/a", .redirect(to: "/b", status: 307))
+            wire.server.on("/b") { .ok($0.text) }
+            let body = bytes(40_000)
+            let response = try await wire.session.request(wire.url + "/a", method: .post, body: .data(Data(body.map { $0 & 0x7F }))).response()
+            #expect(response.body.count == 40_000)
+            #expect(wire.server.requests.map(\.method) == ["POST", "POST"])
+            #expect(wire.server.connectionsAccepted == 1)
+        }
+    }
+
+    @Test func aStreamThatIsResetInItsBodyIsTruncated() async throws {
+        try await withHTTP2 { wire async throws in
+            wire.server.on("/cut", .ok("0123456789").ending(.truncate(afterBytes: 4)))
+            wire.server.on("/", .ok("fine"))
+            let error = try await wire.get("/cut").failure()
+            #expect([.truncatedBody, .connectionLost].contains(error.code), "\(error)")
+            #expect(error.phase == .receiving)
+            #expect(try await wire.send().body == Data("fine".utf8))
+        }
+    }
+
+    @Test func aMixOfBodiesArrivesIntact() async throws {
+        try await withHTTP2 { wire async throws in
+            wire.server.on("/*") { request in .ok(.bytes(request.body + Array(request.path.utf8))) }
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<32 {
+                    group.addTask {
+                        let body = bytes(number * 3_001)
+                        let path = "/\(number)"
+                        let response = try? await wire.send(path, method: "POST", body: .data(body))
+                        #expect((response?.body).isSame(as: body + Data(path.utf8)))
+                    }
+                }
+            }
+        }
+    }
+
+    /// A handle that has spoken HTTP/2 goes on to a plain server: its requests must not wait for one another there.
+    @Test func plainRequestsDoNotWaitForEachOtherAfterwards() async throws {
+        try await withHTTP2 { wire async throws in
+            wire.server.on("/", .ok())
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<6 { group.addTask { _ = try? await wire.send() } }
+            }
+            try await withLoopbackServer { plain async throws in
+                plain.on("/", .ok("x").stalling(.beforeHead))
+                let requests = (0..<3).map { _ in wire.session.request(plain.url + "/").options { $0.timeouts.firstByte = .seconds(5) } }
+                await withTaskGroup(of: Void.self) { group in
+                    for request in requests {
+                        group.addTask {
+                            let outcome = await request.outcome()
+                            #expect((try? outcome.get().status) == 200, "\(outcome)")
+                        }
+                    }
+                    group.addTask {
+                        try? await plain.waitForStalls(3)
+                        plain.releaseStalls()
+                    }
+                    for await _ in group {}
+                }
+                #expect(plain.maxConcurrentRequests == 3)
+            }
+        }
+    }
+}

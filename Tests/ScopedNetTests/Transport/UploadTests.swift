@@ -1,0 +1,216 @@
+import Foundation
+import HTTPTypes
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct UploadTests {
+    private let folder = TemporaryFolder()
+
+    private func withEcho(configure: (inout Session.Configuration) -> Void = { _ in }, _ test: (Wire) async throws -> Void) async throws {
+        try await withWire(configure: configure) { wire async throws in
+            wire.server.on("/") { .ok(.bytes($0.body)) }
+            try await test(wire)
+        }
+    }
+
+    private func pieces(_ total: Int, each: Int) -> [Data] {
+        let all = bytes(total)
+        return stride(from: 0, to: total, by: each).map { all[$0..<min(total, $0 + each)] }
+    }
+
+    private static let sizes = [0, 1, 1_000, 65_535, 65_536, 65_537, 1 << 20]
+
+    @Test(arguments: sizes, ["POST", "PUT"])
+    func data(_ size: Int, _ method: String) async throws {
+        try await withEcho { wire async throws in
+            #expect(try await wire.send(method: method, body: .data(bytes(size))).body.isSame(as: bytes(size)))
+            let request = try await wire.server.takeRequest()
+            #expect(request["content-length"] == "\(size)")
+            #expect(request["transfer-encoding"] == nil)
+        }
+    }
+
+    @Test(arguments: sizes)
+    func file(_ size: Int) async throws {
+        let path = folder.write(bytes(size), to: "up")
+        try await withEcho { wire async throws in
+            #expect(try await wire.send(method: "PUT", body: .file(path)).body.isSame(as: bytes(size)))
+            #expect(try await wire.server.takeRequest()["content-length"] == "\(size)")
+        }
+    }
+
+    @Test func aFileThatCannotBeRead() async throws {
+        try await withEcho { wire async throws in
+            for path in ["/nowhere/file", folder.path] {
+                let error = try await wire.session.request(wire.url + "/", method: .put, body: .file(path)).failure()
+                #expect(error.code == .fileUnreadable)
+                #expect(error.phase == .preparing)
+            }
+            #expect(wire.server.connectionsAccepted == 0)
+        }
+    }
+
+    @Test(arguments: sizes)
+    func sequenceOfKnownLength(_ size: Int) async throws {
+        try await withEcho { wire async throws in
+            let body = RequestBody.stream(AsyncPieces(pieces(size, each: 10_000)), length: Int64(size))
+            #expect(try await wire.send(method: "POST", body: body).body.isSame(as: bytes(size)))
+            #expect(try await wire.server.takeRequest()["content-length"] == "\(size)")
+        }
+    }
+
+    @Test(arguments: sizes)
+    func sequenceOfUnknownLengthIsChunked(_ size: Int) async throws {
+        try await withEcho { wire async throws in
+            let body = RequestBody.stream(AsyncPieces(pieces(size, each: 10_000)))
+            #expect(try await wire.send(method: "POST", body: body).body.isSame(as: bytes(size)))
+            let request = try await wire.server.takeRequest()
+            #expect(request["transfer-encoding"] == "chunked")
+            #expect(request["content-length"] == nil)
+        }
+    }
+
+    @Test func aSlowSequenceIsWaitedForWithoutAClock() async throws {
+        try await withEcho(configure: { $0.options.timeouts.idle = .milliseconds(100) }) { wire async throws in
+            let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
+            wire.server.on("/", .ok("done").with { $0.requestBody = .receive })
+            let request = wire.session.request(wire.url + "/", method: .post, body: .stream(stream))
+            let recorder = Task { await request.outcome() }
+            continuation.yield(Data("first".utf8))
+            // Longer than the idle time: it is the caller who is slow, not the network.
+            try await Task.sleep(for: .milliseconds(300))
+            continuation.yield(Data("last".utf8))
+            continuation.finish()
+            #expect(try await recorder.value.get().status == 200)
+            #expect(try await wire.server.takeRequest().text == "firstlast")
+        }
+    }
+
+    @Test(arguments: [999, 1_001])
+    func aSequenceOfAnotherLengthThanDeclared(_ declared: Int64) async throws {
+        try await withEcho { wire async throws in
+            let body = RequestBody.stream(AsyncPieces(pieces(1_000, each: 100)), length: declared)
+            let error = try await wire.session.request(wire.url + "/", method: .post, body: body).failure()
+            #expect(error.code == .bodyStreamFailed)
+            #expect(error.message.contains("\(declared)"))
+            #expect(wire.server.requests.allSatisfy { $0.ended != .completed })
+        }
+    }
+
+    struct Refusal: Error, Equatable {}
+
+    @Test(arguments: [nil, 1_000 as Int64?])
+    func aSequenceThatThrows(_ length: Int64?) async throws {
+        try await withEcho { wire async throws in
+            let stream = AsyncThrowingStream<Data, any Error> { continuation in
+                continuation.yield(Data("some".utf8))
+                continuation.finish(throwing: Refusal())
+            }
+            let error = try await wire.session.request(wire.url + "/", method: .post, body: .stream(stream, length: length)).failure()
+            #expect(error.code == .bodyStreamFailed)
+            #expect(error.underlying is Refusal)
+            #expect(error.phase == .sending)
+        }
+    }
+
+    @Test func aOneShotSequenceIsReadOnce() async throws {
+        try await withEcho { wire async throws in
+            let request = wire.session.request(wire.url + "/", method: .post, body: .stream(AsyncPieces([Data("x".utf8)])))
+            _ = try await request.response()
+            let error = try await request.failure()
+            #expect(error.code == .bodyNotReplayable)
+            #expect(wire.server.requests.count == 1)
+        }
+    }
+
+    @Test func aReplayableSequenceIsReadAgain() async throws {
+        try await withEcho { wire async throws in
+            let body = RequestBody.stream(AsyncPieces([Data("x".utf8)]), isReplayable: true)
+            let request = wire.session.request(wire.url + "/", method: .post, body: body)
+            for _ in 0..<3 { #expect(try await request.response().body == Data("x".utf8)) }
+        }
+    }
+
+    @Test(arguments: [307, 308])
+    func bodiesFollowRedirectsThatKeepThem(_ status: Int) async throws {
+        let path = folder.write(bytes(100_000), to: "up")
+        try await withEcho { wire async throws in
+            wire.server.on("/old", .redirect(to: "/", status: status))
+            let bodies: [RequestBody] = [
+                .data(bytes(100_000)), .file(path), .stream(AsyncPieces(pieces(100_000, each: 7_000)), isReplayable: true),
+            ]
+            for body in bodies {
+                #expect(try await wire.send("/old", method: "POST", body: body).body.isSame(as: bytes(100_000)))
+            }
+            let oneShot = RequestBody.stream(AsyncPieces([Data("x".utf8)]))
+            let error = try await wire.session.request(wire.url + "/old", method: .post, body: oneShot).failure()
+            #expect(error.code == .bodyNotReplayable)
+        }
+    }
+
+    @Test func theServerHoldsBackTheSequence() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("late").stalling(.beforeHead).with { $0.requestBody = .leaveUnread })
+            let counter = Gathered<Int>()
+            let body = RequestBody.stream(EndlessPieces(size: 64 << 10, pulled: counter))
+            let run = wire.session.request(wire.url + "/", method: .post, body: body).start().run
+            try await wire.server.waitForStalls()
+            var pulled = -1
+            var rests = 0
+            while rests < 50 {
+                rests = counter.all.count == pulled ? rests + 1 : 0
+                pulled = counter.all.count
+                _ = try? await wire.session.request("http://127.0.0.1:1/").response()
+            }
+            #expect(pulled * (64 << 10) < 32 << 20, "\(pulled) pieces were pulled for a server that does not read")
+            await run.cancelAndWait()
+            wire.server.releaseStalls()
+        }
+    }
+
+    /// A server that answers before it has read the body.
+    @Test func anEarlyAnswerIsDelivered() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("too large").with {
+                $0.status = 413
+                $0.requestBody = .receiveWhileAnswering
+                $0.end = .close
+            })
+            let error = try await wire.session.request(wire.url + "/", method: .post, body: .data(bytes(8 << 20))).failure()
+            #expect(error.code == .unacceptableStatus || error.code == .connectionLost, "\(error)")
+        }
+    }
+}
+
+/// Pieces that exist already, as a sequence.
+struct AsyncPieces: AsyncSequence, Sendable {
+    let pieces: [Data]
+    init(_ pieces: [Data]) { self.pieces = pieces }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var rest: ArraySlice<Data>
+        mutating func next() async -> Data? { rest.popFirst() }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: pieces[...]) }
+}
+
+/// Pieces without an end, counted.
+struct EndlessPieces: AsyncSequence, Sendable {
+    let size: Int
+    let pulled: Gathered<Int>
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let size: Int
+        let pulled: Gathered<Int>
+        mutating func next() async -> Data? {
+            pulled.add(1)
+            return Data(count: size)
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(size: size, pulled: pulled) }
+}
