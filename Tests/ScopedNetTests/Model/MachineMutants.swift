@@ -1,0 +1,166 @@
+import Foundation
+
+/// Plants mistakes in the text of the shipping machines, all in one copy, each behind a number: `mutated(7, was == .open)`. One compilation
+/// then serves every mutant.
+struct MachineMutants {
+    struct Mutant {
+        let number: Int
+        let file: String
+        let line: Int
+        /// What it does instead.
+        let text: String
+    }
+
+    private(set) var all: [Mutant] = []
+
+    /// What the planted text calls.
+    static let prelude = """
+        nonisolated(unsafe) var activeMutant = 0
+        nonisolated(unsafe) var reachedMutants: Set<Int> = []
+        nonisolated(unsafe) var isRecording = false
+
+        /// Whether a mutant is switched on here and now; without one, notes that this place was reached.
+        @inline(__always)
+        func mutated(_ number: Int, _ condition: Bool) -> Bool {
+            if isRecording, condition { reachedMutants.insert(number) }
+            return condition && number == activeMutant
+        }
+        """
+
+    /// The actions an event may answer with.
+    private static let answers: [String: [String]] = [
+        "StartAction": ["proceed", "refuse"],
+        "CancelAction": ["tearDown", "leaveToCaller", "tooLate", "stopWork", "alreadyEnded"],
+        "Admission": ["admitted", "refused"],
+        "CallEndAction": ["goOn", "tearDown"],
+        "ConfirmAction": ["keep", "unlink"],
+        "CloseAction": ["unlink", "leaveToInserter", "nothing"],
+        "Bool": ["true", "false"],
+    ]
+
+    private var file = ""
+    private var line = 0
+    private var function = ""
+    private var answer = ""
+    private var patterns: [String] = []
+    private var hasWas = false
+
+    /// The text of one shipping file with its mutants in it.
+    mutating func plant(in text: String, file: String) -> String {
+        self.file = file
+        (function, answer, patterns, hasWas) = ("", "", [], false)
+        var lines: [String] = []
+        for (index, original) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            line = index + 1
+            lines.append(contentsOf: mutate(String(original)))
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private mutating func mutate(_ original: String) -> [String] {
+        let code = original.trimmingCharacters(in: .whitespaces)
+        guard !code.hasPrefix("//") else { return [original] }
+        if let match = original.firstMatch(of: /func (\w+)\(.*\)(?: -> (\w+))? \{$/) {
+            function = String(match.1)
+            answer = match.2.map(String.init) ?? ""
+            patterns = []
+            hasWas = true
+            return [original, file == "BagLink.swift" ? "let was = self" : "let was = phase", "_ = was"]
+        }
+        if original.contains(/^ {4}package var (isOver|isMuted|mayGoOn)/) {
+            function = String(original.firstMatch(of: /var (\w+)/)!.1)
+            answer = "Bool"
+            hasWas = false
+            patterns = []
+        } else if original.contains(/^ {4}package (init|var)/) {
+            function = ""
+        }
+        guard !function.isEmpty else { return [original] }
+        var text = original
+        var prefix = ""
+        // `case .a, .b: rest`
+        if let match = text.firstMatch(of: /^(\s*case (\.\w+(?:, \.\w+)*):)(.*)$/) {
+            patterns = match.2.split(separator: ", ").map(String.init)
+            prefix = String(match.1)
+            text = String(match.3)
+        }
+        return [prefix + statements(text)]
+    }
+
+    private mutating func statements(_ text: String) -> String {
+        var text = text
+        let conditions = patterns.isEmpty ? ["true"] : patterns.map { (hasWas ? "was" : "phase") + " == " + $0 }
+        // A next phase.
+        text = text.replacing(/(phase|self) = (\.\w+)/) { match in
+            var expression = String(match.2)
+            for condition in conditions {
+                let stays = hasWas ? "was" : String(match.2)
+                expression = "mutated(\(add("\(condition): the word stays")), \(condition)) ? \(stays) : \(expression)"
+                let wrong = wrongNext(String(match.2))
+                expression = "mutated(\(add("\(condition): next is \(wrong), not \(match.2)")), \(condition)) ? \(wrong) : \(expression)"
+            }
+            return "\(match.1) = \(expression)"
+        }
+        // An answer.
+        text = text.replacing(/return (\.?)(\w+)/) { match in
+            guard let all = Self.answers[answer], all.contains(String(match.2)) else { return String(match.0) }
+            var expression = "\(match.1)\(match.2)"
+            for condition in conditions {
+                for other in all where other != match.2 {
+                    let number = add("\(condition): answers \(other), not \(match.2)")
+                    expression = "mutated(\(number), \(condition)) ? \(match.1)\(other) : \(expression)"
+                }
+            }
+            return "return \(expression)"
+        }
+        // Reason, goesOn, and what is computed from them.
+        if text.contains("self.reason = reason") {
+            text = text.replacing("self.reason = reason", with: "if !mutated(\(add("the reason is lost")), true) { self.reason = reason }")
+        }
+        text = text.replacing(/goesOn = (goesOn && keepsWork|keepsWork|false)/) { match in
+            var expression = String(match.1)
+            for condition in conditions {
+                expression = "mutated(\(add("\(condition): goesOn is the opposite")), \(condition)) ? !(\(match.1)) : (\(expression))"
+            }
+            return "goesOn = \(expression)"
+        }
+        if text.contains("guard goesOn, !keepsWork else") {
+            let (first, second) = (add("goesOn is not asked"), add("keepsWork is not asked"))
+            text = text.replacing("guard goesOn, !keepsWork else", with: "guard goesOn || mutated(\(first), true), !keepsWork || mutated(\(second), true) else")
+        }
+        if text.contains("guard self == .none else") {
+            text = text.replacing("guard self == .none else", with: "guard self == .none || mutated(\(add("announces whatever it is")), true) else")
+        }
+        if text.contains("if phase == .ending {") {
+            text = text.replacing("if phase == .ending {", with: "if phase == .ending || mutated(\(add("ends whatever it is")), true) {")
+        }
+        return function.hasPrefix("is") || function == "mayGoOn" ? computed(text, conditions) : text
+    }
+
+    /// `isOver`, `isMuted`, `mayGoOn`.
+    private mutating func computed(_ text: String, _ conditions: [String]) -> String {
+        if let match = text.firstMatch(of: /^ (true|false|goesOn)$/) {
+            var expression = String(match.1)
+            for condition in conditions {
+                expression = "mutated(\(add("\(function), \(condition): the opposite")), \(condition)) ? !\(match.1) : (\(expression))"
+            }
+            return " " + expression
+        }
+        guard let match = text.firstMatch(of: /^(.*Bool \{ )(phase == \.\w+) (\|\||&&) (.*?)( \})$/) else { return text }
+        let neutral = match.3 == "||" ? "false" : "true"
+        let (first, second) = (add("\(function): without \(match.2)"), add("\(function): without \(match.4)"))
+        return
+            "\(match.1)(mutated(\(first), true) ? \(neutral) : \(match.2)) \(match.3) (mutated(\(second), true) ? \(neutral) : (\(match.4)))\(match.5)"
+    }
+
+    private func wrongNext(_ next: String) -> String {
+        if file == "BagLink.swift" { return next == ".closed" ? ".none" : ".closed" }
+        return next == ".ended" ? ".open" : next == ".cancelled" ? ".ended" : next == ".cancelRequested" ? ".open" : ".cancelled"
+    }
+
+    private mutating func add(_ text: String) -> Int {
+        let number = all.count + 1
+        all.append(Mutant(number: number, file: file, line: line, text: "\(function), \(text)"))
+        return number
+    }
+}

@@ -1,0 +1,79 @@
+#if canImport(ScopedNet)
+@testable import ScopedNet
+#endif
+
+/// What the model has to say, line by line: the program that `ModelTests` compiles with the shipping files prints this.
+enum ModelReport {
+    /// - Returns: false when something is not as it should be.
+    static func explore(withLarge: Bool) -> Bool {
+        let clock = ContinuousClock()
+        let begin = clock.now
+        var (states, transitions, isRight) = (0, 0, true)
+        var labels: Set<Label> = []
+        for scenario in Scenario.ordered(withLarge: withLarge) {
+            let explorer = Explorer(setup: scenario.setup)
+            let report = explorer.explore()
+            states += report.states
+            transitions += report.transitions
+            labels.formUnion(report.labels)
+            let verdict = report.violation == .none ? (report.isComplete ? "" : ", cut off") : ", VIOLATION \(report.violation)"
+            print("model: \(scenario.name): \(report.states) states, \(report.transitions) transitions, \(report.endings) endings\(verdict)")
+            if report.violation != .none || !report.isComplete { isRight = false }
+            for line in explorer.story(report.trace) { print("model:     \(line)") }
+        }
+        print("model: \(states) states, \(transitions) transitions in \(seconds(clock.now - begin)) s")
+        // Steps that only a flaw takes, or that are states between two steps.
+        let planted: Set<Label> = [.done, .startRetain, .pushBlindly, .leaveClearing, .eventRead, .background, .eventWithdrawn, .tearAborted]
+        let missing = Label.allCases.filter { !labels.contains($0) && !planted.contains($0) }
+        if !missing.isEmpty { print("model: never taken: \(missing)") }
+        return isRight && missing.isEmpty
+    }
+
+    /// Mistakes in the use of the machines: each must be found.
+    static func flaws(limit: Int) -> Bool {
+        var survivors: [Flaw] = []
+        for flaw in Flaw.allCases where flaw != .none {
+            guard let (scenario, report, _) = firstViolation(flaw: flaw, limit: limit) else {
+                survivors.append(flaw)
+                print("flaw: \(flaw): NOT FOUND")
+                continue
+            }
+            print("flaw: \(flaw): \(report.violation) (\(report.violation.guarantee)), \(report.trace.count) steps in \"\(scenario.name)\"")
+        }
+        print("flaw: \(Flaw.allCases.count - 1 - survivors.count) of \(Flaw.allCases.count - 1) found")
+        return survivors.isEmpty
+    }
+
+    /// Mistakes in the machines themselves: `select` switches one on. Prints which were killed; the caller judges the survivors.
+    static func mutants(_ numbers: Range<Int>, limit: Int, select: (Int) -> Void) {
+        for number in numbers {
+            select(number)
+            if let (scenario, report, states) = firstViolation(flaw: .none, limit: limit) {
+                print("mutant: \(number) killed: \(report.violation) (\(report.violation.guarantee)) in \"\(scenario.name)\" after \(states) states")
+            } else {
+                print("mutant: \(number) survived")
+            }
+        }
+        select(0)
+    }
+
+    /// Runs everything small once, for whoever watches which transitions are taken.
+    static func visit() {
+        for scenario in Scenario.ordered(withLarge: false) { _ = Explorer(setup: scenario.setup).explore() }
+    }
+
+    private static func firstViolation(flaw: Flaw, limit: Int) -> (Scenario, Explorer.Report, Int)? {
+        var states = 0
+        for scenario in Scenario.ordered(withLarge: false) {
+            let report = Explorer(setup: scenario.setup, flaw: flaw).explore(limit: limit)
+            states += report.states
+            if report.violation != .none { return (scenario, report, states) }
+        }
+        return nil
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        let (whole, rest) = duration.components
+        return "\(whole).\(rest / 100_000_000_000_000_000)"
+    }
+}
