@@ -23,6 +23,8 @@ function test_name(after) {
 }
 
 function failure(text) { failed++; if (!told[text]++) tell("failed", text) }
+# The first issue of a test says most.
+function failed_test(name) { failure(name in issue ? name ", " issue[name] : name) }
 function skip(text) { skipped++; tell("skipped", text) }
 
 { gsub(/\033\[[0-9;]*[A-Za-z]/, ""); sub(/\r$/, "") }
@@ -37,12 +39,20 @@ function skip(text) { skipped++; tell("skipped", text) }
     next
 }
 /(✔|✘|━|➜|◇) Test case / { next }
+/✘ Test .* recorded an issue/ {
+    name = test_name(" recorded an issue")
+    where = $0
+    sub(/.* recorded an issue( with .*)? at /, "", where)
+    sub(/:[0-9]+: /, ": ", where) # the column
+    if (!(name in issue)) issue[name] = where
+    next
+}
 /◇ Test .* started\./ { running[test_name(" started\\.")] = ++order; next }
 /(✔|━) Test .* passed after [0-9.]+ seconds/ { passed_lines++; delete running[test_name(" passed after [0-9.]+ seconds")]; next }
 /✘ Test .* failed after [0-9.]+ seconds/ {
     name = test_name(" failed after [0-9.]+ seconds")
     delete running[name]
-    failure(name)
+    failed_test(name)
     next
 }
 /➜ Test .* was cancelled after [0-9.]+ seconds/ {
@@ -76,11 +86,19 @@ function skip(text) { skipped++; tell("skipped", text) }
 }
 / : Test skipped - / { reason = between($0, " : Test skipped - ", "$"); next }
 /Test Case '.*' started/ { running[between($0, "Test Case '", "' started")] = ++order; next }
+/^.*:[0-9]+: error: [^ ]+ : / {
+    name = between($0, ": error: ", " : ")
+    where = $0
+    sub(/^.*\//, "", where)
+    sub(/ error: [^ ]+ : /, " ", where)
+    if (!(name in issue)) issue[name] = where
+    next
+}
 /Test Case '.*' passed \(/ { passed_lines++; delete running[between($0, "Test Case '", "' passed")]; next }
 /Test Case '.*' failed \(/ {
     name = between($0, "Test Case '", "' failed")
     delete running[name]
-    failure(name)
+    failed_test(name)
     next
 }
 /Test Case '.*' skipped \(/ {

@@ -26,23 +26,47 @@ duration() {
     if [ "$1" -lt 60 ]; then printf '%d s' "$1"; else printf '%d min %02d s' "$(($1 / 60))" "$(($1 % 60))"; fi
 }
 
-# The process that `run_logged` waits for, so that an interrupt can end it.
+# The process that `run_logged` waits for. It leads a session of its own, because SwiftPM gives its children process groups of
+# their own: only the session still knows that they belong together.
 child=
 
+processes_of_child() {
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v session="$child" '{
+        pid = $1
+        sub(/^.*\) /, "") # the name may hold anything
+        if ($4 == session && $1 != "Z") print pid
+    }'
+}
+
+end_child() {
+    local signal left _
+    [ -n "$child" ] || return 0
+    for signal in TERM KILL; do
+        for _ in 1 2 3 4 5 6 7 8 9 10; do
+            left=$(processes_of_child)
+            [ -n "$left" ] || return 0
+            # shellcheck disable=SC2086
+            kill -"$signal" $left 2>/dev/null
+            sleep 0.3
+        done
+    done
+}
+
 interrupted() {
-    if [ -n "$child" ]; then kill "$child" 2>/dev/null; fi
+    end_child
     stop "Interrupted."
 }
 trap interrupted INT TERM
 
 # run_logged TITLE LOG SECONDS COMMAND...
 # Runs a command into a log and shows that it lives: a line that renews itself on a terminal, else one every 30 seconds.
-# Returns its status; 124 when it took longer than SECONDS.
+# Returns its status; 124 when it took longer than SECONDS, and then nothing of it is left.
 run_logged() {
-    local title=$1 log=$2 limit=$3 began=$SECONDS spoken=$SECONDS status=0 last
+    local title=$1 log=$2 limit=$3 began=$SECONDS spoken=$SECONDS status=0 ended=0 last
     shift 3
     [ -t 2 ] || say "$title"
-    timeout --kill-after=20 "$limit" "$@" >"$log" 2>&1 </dev/null &
+    # By lines, so that the log of a run that hangs or crashes is not cut short.
+    setsid stdbuf -oL "$@" >"$log" 2>&1 </dev/null &
     child=$!
     while kill -0 "$child" 2>/dev/null; do
         if [ -t 2 ]; then
@@ -52,9 +76,15 @@ run_logged() {
             spoken=$SECONDS
             say "$title, $(duration $((SECONDS - began)))"
         fi
+        if [ $((SECONDS - began)) -ge "$limit" ]; then
+            end_child
+            status=124
+            break
+        fi
         sleep 0.2
     done
-    wait "$child" || status=$?
+    wait "$child" 2>/dev/null || ended=$?
+    [ "$status" -ne 0 ] || status=$ended
     child=
     clear_progress
     return "$status"
