@@ -14,9 +14,9 @@ extension Request {
         in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> Response<Value> {
         let canceller = TaskCanceller()
-        let result: Result<Response<Value>, NetworkError> = await withTaskCancellationHandler {
+        let outcome: RunOutcome = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                var handlers = RunHandlers<Value>()
+                var handlers = RunHandlers()
                 handlers.resolve = { continuation.resume(returning: $0) }
                 switch start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: handlers) {
                 case .started(let run): canceller.arm(run.core)
@@ -29,7 +29,7 @@ extension Request {
         } onCancel: {
             canceller.cancel()
         }
-        return try result.get()
+        return Response(try outcome.get())
     }
 }
 

@@ -44,7 +44,7 @@ extension Request {
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Response<Value>) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
-        arm { $0.success.append(callback) }
+        arm { $0.success.append(callback.ofResponse()) }
         return self
     }
 
@@ -54,7 +54,7 @@ extension Request {
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Response<Value>) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
-        arm { $0.success.append(callback) }
+        arm { $0.success.append(callback.ofResponse()) }
         return self
     }
 
@@ -64,7 +64,7 @@ extension Request {
         _ body: @escaping @Sendable (isolated Owner, Response<Value>) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
-        arm { $0.success.append(callback) }
+        arm { $0.success.append(callback.ofResponse()) }
         return self
     }
 
@@ -226,8 +226,14 @@ extension Request {
 
 extension Callback {
     /// The same place and closure, for a response whose value this one takes. No key path: making one costs more than the call.
-    package func ofValue() -> Callback<Response<Payload>> {
+    package func ofValue() -> Callback<AnyResponse> {
         let invoke = invoke
-        return Callback<Response<Payload>>(lane: lane, origin: origin) { response in invoke(response.value) }
+        return Callback<AnyResponse>(lane: lane, origin: origin) { any in invoke(any.of(Payload.self).value) }
+    }
+
+    /// The same place and closure, for a response that this one takes whole.
+    package func ofResponse<Value>() -> Callback<AnyResponse> where Payload == Response<Value> {
+        let invoke = invoke
+        return Callback<AnyResponse>(lane: lane, origin: origin) { any in invoke(Response(any)) }
     }
 }

@@ -26,7 +26,7 @@ extension Request {
         @_inheritActorContext onEnd: (@Sendable @isolated(any) (Owner, EndReason) -> Void)? = nil
     ) -> StartResult {
         let origin = CodeOrigin(fileID, line)
-        var handlers = RunHandlers<Value>()
+        var handlers = RunHandlers()
         if let onSuccess { handlers.success = .one(Callback(owner: owner, onSuccess, origin: origin).ofValue()) }
         if let onFailure { handlers.failure = .one(Callback(owner: owner, onFailure, origin: origin)) }
         if let onEnd { handlers.end = .one(Callback(owner: owner, onEnd, origin: origin)) }

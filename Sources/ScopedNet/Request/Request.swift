@@ -20,22 +20,12 @@ public final class Request<Value: Sendable>: Sendable {
     public let id = Identifier.next()
 
     private let decoder: ResponseDecoder<Value>
-    private let state: Lock<State>
-
-    private struct State {
-        var description: RequestDescription
-        /// Made at the first start and after each change; runs share it.
-        var template: RequestTemplate?
-        var armed = RunHandlers<Value>()
-        var delegate: DelegateReference?
-        var token: HandleToken?
-        var last: TypedRun<Value>?
-    }
+    private let state: Lock<RequestState>
 
     init(session: Session, decoder: ResponseDecoder<Value>, description: RequestDescription) {
         self.session = session
         self.decoder = decoder
-        state = Lock(State(description: description))
+        state = Lock(RequestState(description: description))
         LiveObjects.born(.request)
     }
 
@@ -58,7 +48,7 @@ public final class Request<Value: Sendable>: Sendable {
         return self
     }
 
-    package func arm(_ change: (inout RunHandlers<Value>) -> Void) {
+    package func arm(_ change: (inout RunHandlers) -> Void) {
         state.withLock { change(&$0.armed) }
     }
 
@@ -69,18 +59,18 @@ public final class Request<Value: Sendable>: Sendable {
     // MARK: Starting
 
     package func start(
-        in bag: BagStorage?, origin: CodeOrigin, handlers extra: RunHandlers<Value>? = nil, stream: BodyStream? = nil
+        in bag: BagStorage?, origin: CodeOrigin, handlers extra: RunHandlers? = nil, stream: BodyStream? = nil
     ) -> StartResult {
         let (settled, error) = prepared()
         var (handlers, token) = state.withLock { state in
-            var handlers = RunHandlers<Value>()
+            var handlers = RunHandlers()
             swap(&handlers, &state.armed)
             handlers.delegate = state.delegate
             return (handlers, state.token)
         }
         if let extra { handlers.merge(extra) }
-        let run = TypedRun(
-            template: settled, requestID: id, session: session, decoder: decoder, handlers: handlers, stream: stream, scope: bag?.label,
+        let run = RequestRun(
+            template: settled, requestID: id, session: session, decoder: decoder.any, handlers: handlers, stream: stream, scope: bag?.label,
             repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
         if settled.options.release == .cancelOnRelease {
             token = token ?? makeToken()
@@ -93,7 +83,7 @@ public final class Request<Value: Sendable>: Sendable {
         case .accepted(let replaced):
             for old in replaced { _ = old.cancel(.replaced) }
         }
-        var previous: TypedRun<Value>? = run
+        var previous: RequestRun? = run
         state.withLock { swap(&$0.last, &previous) }
         previous = nil
         let handle = Run(core: run, token: settled.options.release == .cancelOnRelease ? token : nil)
@@ -141,7 +131,7 @@ public final class Request<Value: Sendable>: Sendable {
     // MARK: Reading
 
     /// The latest run, if the request was ever started.
-    package var last: TypedRun<Value>? { state.withLock { $0.last } }
+    package var last: RequestRun? { state.withLock { $0.last } }
 
     /// Where the latest run is; `created` before the first start.
     public var status: RunStatus {
@@ -149,7 +139,7 @@ public final class Request<Value: Sendable>: Sendable {
     }
 
     /// How the latest run ended; nil before the first start, while it is going on, and after a cancellation.
-    public var result: Result<Response<Value>, NetworkError>? { last?.result }
+    public var result: Result<Response<Value>, NetworkError>? { last?.result.map { outcome in outcome.map { Response($0) } } }
 
     /// Cancels the latest run.
     @discardableResult
@@ -171,6 +161,17 @@ public final class Request<Value: Sendable>: Sendable {
             fields: template.fields, body: body
         ).description
     }
+}
+
+/// What a request holds between its starts. Not nested: it does not depend on the type of the value.
+private struct RequestState {
+    var description: RequestDescription
+    /// Made at the first start and after each change; runs share it.
+    var template: RequestTemplate?
+    var armed = RunHandlers()
+    var delegate: DelegateReference?
+    var token: HandleToken?
+    var last: RequestRun?
 }
 
 extension RunHandlers {

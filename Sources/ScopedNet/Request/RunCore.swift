@@ -5,7 +5,7 @@ import Synchronization
 /// One run of a request: what the agent retains from start to end, the bags link, and the transport reports to.
 ///
 /// Its files: this one holds the gate and the ending; `RunCore+Drive` takes it from stage to stage; `RunCore+Sink` hears the transport;
-/// `RunCore+Delivery` calls the user. `TypedRun` adds what depends on the value.
+/// `RunCore+Delivery` calls the user. `RequestRun` adds the closures and the outcome.
 package class RunCore: BagMember, @unchecked Sendable {
     // Safety: every stored property says who may touch it. What is not atomic is either immutable, or handed from stage to stage (one
     // stage at a time, each hand-over through a lock or queue), or owned by whoever won the gate's last step.
@@ -376,23 +376,23 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     var isSuspended: Bool { suspended.load(ordering: .sequentiallyConsistent) }
 
-    // MARK: What depends on the value
+    // MARK: Closures and outcome
 
     /// Whether something is to be said after a cancellation.
-    var hasLastWord: Bool { fatalError("TypedRun") }
+    var hasLastWord: Bool { fatalError("RequestRun") }
     /// Destroys success, failure, progress and delegate; keeps what `hasLastWord` is about.
-    func releaseHandlers() { fatalError("TypedRun") }
+    func releaseHandlers() { fatalError("RequestRun") }
     /// The body goes to a reader while it arrives.
     var hasStream: Bool { false }
     func bodyDestination() -> BodyDestination { .memory(limit: template.options.maxBodyBytes) }
     /// True when `process` costs nothing and may run on the network thread.
-    func canProcessInline(_ result: TransferResult) -> Bool { fatalError("TypedRun") }
+    func canProcessInline(_ result: TransferResult) -> Bool { fatalError("RequestRun") }
     /// Makes the outcome of a complete, accepted response.
-    func process(_ result: TransferResult) { fatalError("TypedRun") }
-    func setFailure(_ error: NetworkError) { fatalError("TypedRun") }
-    func deliverEnding() { fatalError("TypedRun") }
-    func deliverCancelled() { fatalError("TypedRun") }
-    func deliverEvent(_ entry: EventFeed.Entry) -> EventOutcome { fatalError("TypedRun") }
+    func process(_ result: TransferResult) { fatalError("RequestRun") }
+    func setFailure(_ error: NetworkError) { fatalError("RequestRun") }
+    func deliverEnding() { fatalError("RequestRun") }
+    func deliverCancelled() { fatalError("RequestRun") }
+    func deliverEvent(_ entry: EventFeed.Entry) -> EventOutcome { fatalError("RequestRun") }
 }
 
 /// A further bag a run is in.

@@ -1,12 +1,15 @@
+/// How the work of a run ended.
+package typealias RunOutcome = Result<AnyResponse, NetworkError>
+
 /// The closures of one run. Moved out and destroyed exactly once, by whoever wins the run's last step.
-package struct RunHandlers<Value: Sendable>: Sendable {
-    package var success: CallbackList<Response<Value>> = .none
+package struct RunHandlers: Sendable {
+    package var success: CallbackList<AnyResponse> = .none
     package var failure: CallbackList<NetworkError> = .none
     package var end: CallbackList<EndReason> = .none
     /// What most runs do not have, kept out of the way of those.
     private var rare: Rare?
     /// Resumes an `await`; called in every ending.
-    package var resolve: (@Sendable (Result<Response<Value>, NetworkError>) -> Void)?
+    package var resolve: (@Sendable (RunOutcome) -> Void)?
 
     private final class Rare: @unchecked Sendable {
         // Safety: belongs to the one `RunHandlers` that holds it; handlers are moved from place to place, and changed only while a request arms

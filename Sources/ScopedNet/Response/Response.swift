@@ -3,27 +3,70 @@ public import FoundationEssentials
 /// A complete, accepted response and the value made of it. Immutable.
 public struct Response<Value: Sendable>: Sendable {
     /// Where the response came from.
-    public enum Source: Sendable, Hashable { case network }
+    public typealias Source = ResponseSource
 
-    public let value: Value
-    public let head: ResponseHead
+    private let known: ValuedResponse<Value>
+
+    package init(_ known: ValuedResponse<Value>) { self.known = known }
+
+    /// - Parameter any: what a run with a decoder for `Value` ended in.
+    package init(_ any: AnyResponse) { known = any.of(Value.self) }
+
+    public var value: Value { known.value }
+    public var head: ResponseHead { known.parts.head }
     /// The decoded body bytes; empty for files and streams.
-    public let body: Data
+    public var body: Data { known.parts.body }
     /// One for each attempt and hop, in order; the last is this response's own.
-    public let attempts: [TransferMetrics]
+    public var attempts: [TransferMetrics] { known.parts.attempts }
     /// The URL that answered, after redirects.
-    public let url: String
-    public let source: Source
+    public var url: String { known.parts.url }
+    public var source: Source { known.parts.source }
 
     public var status: Int { head.status }
     public var metrics: TransferMetrics { attempts.last ?? TransferMetrics() }
+}
 
-    package init(value: Value, head: ResponseHead, body: Data, attempts: [TransferMetrics], url: String, source: Source = .network) {
-        self.value = value
-        self.head = head
-        self.body = body
-        self.attempts = attempts
-        self.url = url
-        self.source = source
+/// Where a response came from.
+public enum ResponseSource: Sendable, Hashable { case network }
+
+/// What is known of a response besides its value.
+package struct ResponseParts: Sendable {
+    package var head: ResponseHead
+    package var body: Data
+    package var attempts: [TransferMetrics]
+    package var url: String
+    package var source = ResponseSource.network
+}
+
+/// A response as a run sees it, which does not know the type of its value.
+///
+/// Runs and their closures are not generic: generic code asks the Swift runtime for the description of each type it meets, 38 times for one
+/// request, a tenth of all instructions spent on it (measured). Only `Request`, its registering methods and the decoder know the type.
+package class AnyResponse: @unchecked Sendable {
+    // Safety: every property is constant and Sendable, here and in the only subclass.
+    package let parts: ResponseParts
+
+    fileprivate init(_ parts: ResponseParts) { self.parts = parts }
+
+    /// The value, for those that take any: delegates and observers.
+    package var anyValue: any Sendable { fatalError("ValuedResponse") }
+
+    package final func of<Value: Sendable>(_ type: Value.Type) -> ValuedResponse<Value> {
+        // Safety: a run's decoder makes its response, and its closures are registered, by the same `Request<Value>`, which hands both to
+        // the run; no other path leads a response to a closure. Debug builds check the cast.
+        unsafeDowncast(self, to: ValuedResponse<Value>.self)
     }
+}
+
+/// A response with its value.
+package final class ValuedResponse<Value: Sendable>: AnyResponse, @unchecked Sendable {
+    // Safety: as the base class.
+    package let value: Value
+
+    package init(_ value: Value, _ parts: ResponseParts) {
+        self.value = value
+        super.init(parts)
+    }
+
+    override package var anyValue: any Sendable { value }
 }

@@ -2,26 +2,37 @@ public import FoundationEssentials
 
 /// Makes a value of a body. Runs on the work executor: never on the network thread, never on a delivery queue.
 public struct ResponseDecoder<Value: Sendable>: Sendable {
-    package let decode: @Sendable (ResponseHead, Data) throws -> Value
-    /// Costs nothing, so that no hop is needed for it.
-    package let isImmediate: Bool
+    /// The same for runs, which know no value's type.
+    package let any: AnyDecoder
 
     /// - Parameter decode: gets the head and the body, content codings undone. What it throws becomes `decodingFailed`.
     public init(_ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value) {
-        self.decode = decode
-        isImmediate = false
+        any = AnyDecoder(decode, isImmediate: false)
     }
 
     package init(immediately decode: @escaping @Sendable (ResponseHead, Data) throws -> Value) {
-        self.decode = decode
-        isImmediate = true
+        any = AnyDecoder(decode, isImmediate: true)
+    }
+}
+
+/// A decoder that makes the whole response, so that who calls it need not know what the value is.
+package struct AnyDecoder: Sendable {
+    package let decode: @Sendable (ResponseParts) throws -> AnyResponse
+    /// Costs nothing, so that no hop is needed for it.
+    package let isImmediate: Bool
+
+    fileprivate init<Value: Sendable>(_ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, isImmediate: Bool) {
+        self.decode = { parts in ValuedResponse(try decode(parts.head, parts.body), parts) }
+        self.isImmediate = isImmediate
     }
 }
 
 extension ResponseDecoder where Value == Data {
     /// The body as it is.
-    public static var data: Self { Self(immediately: { (_: ResponseHead, body: Data) in body }) }
+    public static var data: Self { wholeBody }
 }
+
+private let wholeBody = ResponseDecoder<Data>(immediately: { (_: ResponseHead, body: Data) in body })
 
 extension ResponseDecoder where Value == String {
     /// Text in UTF-8 or, by `charset`, ISO-8859-1; what is not valid UTF-8 is replaced (U+FFFD).

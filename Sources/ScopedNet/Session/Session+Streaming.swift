@@ -16,11 +16,11 @@ extension Session {
         let request = self.request(url, method: method, headers: headers, body: body, decoder: .head).options { options in
             if !(Capabilities.current.pausesHTTP2Safely), options.httpVersion == .automatic { options.httpVersion = .http1 }
         }
-        var handlers = RunHandlers<ResponseHead>()
+        var handlers = RunHandlers()
         handlers.head = .one(Callback(lane: .resumption, origin: CodeOrigin(fileID, line)) { opening.succeed($0) })
         handlers.resolve = { result in
             switch result {
-            case .success(let response): opening.succeed(response.head)
+            case .success(let response): opening.succeed(response.parts.head)
             case .failure(let error):
                 opening.fail(error)
                 stream.finish(error)

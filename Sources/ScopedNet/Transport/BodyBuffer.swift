@@ -18,8 +18,8 @@ struct BodyBuffer: ~Copyable {
     deinit { BodyPool.give(memory, capacity: capacity) }
 
     mutating func reserve(_ expected: Int) {
-        guard memory == nil, expected > 0 else { return }
-        grow(to: min(expected, Self.maxReserved))
+        let wanted = min(expected, Self.maxReserved)
+        if wanted > capacity { grow(to: wanted) }
     }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
@@ -37,14 +37,21 @@ struct BodyBuffer: ~Copyable {
         capacity = room
     }
 
+    /// Up to this size a body is copied, and the memory kept for the next: cheaper than to hand it over.
+    private static let keptCapacity = 4 << 10
+
     /// The collected bytes; the buffer is empty afterwards.
     mutating func take() -> Data {
+        guard let memory else { return Data() }
+        if capacity <= Self.keptCapacity {
+            defer { count = 0 }
+            return Data(bytes: memory, count: count)
+        }
         defer {
-            memory = nil
+            self.memory = nil
             capacity = 0
             count = 0
         }
-        guard let memory else { return Data() }
         if capacity < BodyPool.smallest {
             return Data(bytesNoCopy: memory, count: count, deallocator: .free)
         }

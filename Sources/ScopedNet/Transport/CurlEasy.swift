@@ -6,7 +6,9 @@ import HTTPTypes
 final class CurlEasy {
     let handle: UnsafeMutableRawPointer
     let errorText: UnsafeMutablePointer<CChar>
-    private unowned let loop: CurlLoop
+    // Safety: the loop makes its easy handles and destroys them before it goes (`CurlLoop.close`). Counted references would cost one
+    // atomic pair for each line received.
+    private unowned(unsafe) let loop: CurlLoop
     /// Something was set that only a reset takes back.
     private var isDirty = true
     /// CURLOPT_PIPEWAIT is on.
@@ -75,8 +77,7 @@ final class CurlEasy {
         if loop.profile.choosesProxyPerRequest { try loop.profile.applyProxy(to: self, for: transfer.url) }
         _ = scurl_set_url(handle, transfer.url.handle)
         _ = scurl_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers.list)
-        let timeouts = transfer.options.timeouts
-        options.set(CURLOPT_CONNECTTIMEOUT_MS, timeouts.connect?.milliseconds ?? Int(Int32.max))
+        options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
         try setVersion(transfer, options)
         try setMethodAndBody(transfer, options)
         if transfer.options.bufferBytes != 16 << 10 {
@@ -93,7 +94,7 @@ final class CurlEasy {
         id = transfer.id
         began = loop.now
         lastActivity = loop.now
-        startedAt = .now
+        startedAt = loop.instant
         LiveObjects.born(.transfer)
     }
 
@@ -231,20 +232,11 @@ final class CurlEasy {
 
     func receivedHeader(_ line: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
-        guard let transfer, let sink, let id else { return 0 }
         do throws(ResponseHeadError) {
             switch try parser.receive(line: line) {
             case .statusLine, .field, .trailer, .skipped: break
-            case .informational:
-                if transfer.wantsMilestones { sink.transfer(id, didReach: .informational(ResponseHead(parser)), turn: loop.turn) }
-            case .headComplete:
-                headCompleted = loop.now
-                // libcurl reads a length that is no number, or too large for one, as none at all.
-                if parser.contains("content-length") { _ = try parser.contentLength() }
-                let complete = ResponseHead(parser)
-                head = complete
-                destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
-                connectStream()
+            case .informational: receivedInterimHead()
+            case .headComplete: try receivedHead()
             }
             return line.count
         } catch {
@@ -255,6 +247,22 @@ final class CurlEasy {
             }
             return 0
         }
+    }
+
+    private func receivedInterimHead() {
+        guard let transfer, let sink, transfer.wantsMilestones else { return }
+        sink.transfer(transfer.id, didReach: .informational(ResponseHead(parser)), turn: loop.turn)
+    }
+
+    private func receivedHead() throws(ResponseHeadError) {
+        headCompleted = loop.now
+        // libcurl reads a length that is no number, or too large for one, as none at all.
+        if parser.contains("content-length") { _ = try parser.contentLength() }
+        guard let id, let sink else { return }
+        let complete = ResponseHead(parser)
+        head = complete
+        destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
+        connectStream()
     }
 
     private func connectStream() {
@@ -408,14 +416,14 @@ final class CurlEasy {
         guard let transfer else { return .max }
         let total = transfer.deadline ?? .max
         guard !isSuspended, !isReadPaused, !isWritePaused else { return total }
-        let clock = currentClock(transfer.options.timeouts)
-        return min(total, clock.map { lastActivity &+ $0.limit.nanoseconds } ?? .max)
+        guard let limit = currentClock(transfer.options)?.limit else { return total }
+        return min(total, lastActivity &+ limit)
     }
 
-    private func currentClock(_ timeouts: Timeouts) -> (code: NetworkError.Code, limit: Duration)? {
-        if head != nil { return timeouts.idle.map { (.idleTimeout, $0) } }
-        if let uploadFeed, !uploadFeed.isDone, uploadFeed.hasBegun { return timeouts.idle.map { (.idleTimeout, $0) } }
-        return timeouts.firstByte.map { (.firstByteTimeout, $0) }
+    private func currentClock(_ options: TransferOptions) -> (code: NetworkError.Code, limit: UInt64)? {
+        if head != nil { return options.idleNanoseconds.map { (.idleTimeout, $0) } }
+        if let uploadFeed, !uploadFeed.isDone, uploadFeed.hasBegun { return options.idleNanoseconds.map { (.idleTimeout, $0) } }
+        return options.firstByteNanoseconds.map { (.firstByteTimeout, $0) }
     }
 
     func overdue(now: UInt64) -> NetworkError? {
@@ -423,7 +431,7 @@ final class CurlEasy {
         if let deadline = transfer.deadline, deadline <= now {
             return error(.totalTimeout, "the total time of \(transfer.options.timeouts.total ?? .zero) is over")
         }
-        guard nextDeadline(now: now) <= now, let clock = currentClock(transfer.options.timeouts) else { return nil }
+        guard nextDeadline(now: now) <= now, let clock = currentClock(transfer.options) else { return nil }
         if head == nil {
             // Connecting has its own clock, in libcurl; the first byte's starts when the request can be sent.
             let sent = UInt64(max(0, time(CURLINFO_PRETRANSFER_TIME_T))) * 1_000
@@ -433,10 +441,11 @@ final class CurlEasy {
             }
             if began + sent > lastActivity {
                 lastActivity = began + sent
-                if lastActivity &+ clock.limit.nanoseconds > now { return nil }
+                if lastActivity &+ clock.limit > now { return nil }
             }
         }
-        return error(clock.code, head == nil ? "no response for \(clock.limit)" : "no byte for \(clock.limit)")
+        let limit = Duration.nanoseconds(Int64(clamping: clock.limit))
+        return error(clock.code, head == nil ? "no response for \(limit)" : "no byte for \(limit)")
     }
 
     // MARK: Reading libcurl
@@ -463,8 +472,7 @@ final class CurlEasy {
     }
 
     private func metrics() -> TransferMetrics {
-        var metrics = TransferMetrics()
-        metrics.started = startedAt
+        var metrics = TransferMetrics(started: startedAt)
         metrics.nameLookup = duration(CURLINFO_NAMELOOKUP_TIME_T)
         metrics.connect = duration(CURLINFO_CONNECT_TIME_T)
         metrics.secured = duration(CURLINFO_APPCONNECT_TIME_T)

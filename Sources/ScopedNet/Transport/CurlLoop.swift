@@ -20,6 +20,8 @@ final class CurlLoop {
     /// When the next of our own clocks may run out.
     private var nextSweep = never
     private(set) var now: UInt64 = monotonicNow()
+    /// The same moment for those who count otherwise. Read once for each turn.
+    private(set) var instant = ContinuousClock.now
     private var stopping: (@Sendable () -> Void)?
 
     private static let never = UInt64.max
@@ -48,6 +50,7 @@ final class CurlLoop {
             let count = sockets.wait(into: &events, timeout: timeout)
             if timeout != 0 { thread.didWake() }
             now = monotonicNow()
+            instant = .now
             handle(events, count)
             runClocks()
             turn.end()

@@ -1,3 +1,4 @@
+import Glibc
 package import HTTPTypes
 
 /// Questions about the fields of the latest head. Names are given in lower case; those on the wire may have any.
@@ -5,7 +6,7 @@ extension ResponseHeadParser {
     /// Calls `body` with the value of the first field of that name, without allocating anything.
     /// - Returns: nil when there is no such field.
     package func withFirstValue<Result>(of name: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        fieldBytes.withUnsafeBytes { bytes in
+        withFieldBytes { bytes in
             var result: Result?
             Self.forEachValue(of: name, in: bytes) { value in
                 result = body(value)
@@ -22,7 +23,7 @@ extension ResponseHeadParser {
 
     /// The values of all fields of that name, in order.
     package func values(of name: String) -> [String] {
-        fieldBytes.withUnsafeBytes { bytes in
+        withFieldBytes { bytes in
             var values: [String] = []
             Self.forEachValue(of: name, in: bytes) { value in
                 values.append(Self.text(value))
@@ -43,7 +44,7 @@ extension ResponseHeadParser {
     ///
     /// Strict: digits only, and if it is there several times (as lines, or as a list), all must agree (RFC 9112 section 6.3).
     package func contentLength() throws(ResponseHeadError) -> Int64? {
-        let result = fieldBytes.withUnsafeBytes { bytes -> Swift.Result<Int64?, ResponseHeadError> in
+        let result = withFieldBytes { bytes -> Swift.Result<Int64?, ResponseHeadError> in
             var length: Int64?
             var failure: ResponseHeadError?
             Self.forEachValue(of: "content-length", in: bytes) { value in
@@ -100,14 +101,19 @@ extension ResponseHeadParser {
         return number
     }
 
+    private func withFieldBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[fieldsStart...])) }
+    }
+
     /// Calls `body` with each value of that name until it returns false.
     private static func forEachValue(
         of name: String, in bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Bool
     ) {
+        guard let base = bytes.baseAddress else { return }
         let nameCount = name.utf8.count
         var start = 0
         while start < bytes.count {
-            let end = bytes[start...].firstIndex(of: 0x0a) ?? bytes.count
+            let end = memchr(base + start, 0x0a, bytes.count - start).map { UnsafeRawPointer($0) - base } ?? bytes.count
             if end - start > nameCount, bytes[start + nameCount] == UInt8(ascii: ":"),
                 matches(bytes[start..<(start + nameCount)], name)
             {

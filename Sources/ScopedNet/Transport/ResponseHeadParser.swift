@@ -51,7 +51,8 @@ package struct ResponseHeadParser: Sendable {
     private var fieldCount = 0
     /// Whether a folded line has something to be joined to.
     private var canFold = false
-    private var reason: [UInt8] = []
+    /// Room for a usual head, so that collecting its lines allocates once.
+    private static let usualBytes = 480
 
     /// The version of the status line.
     package private(set) var version = Version.http1_1
@@ -59,8 +60,12 @@ package struct ResponseHeadParser: Sendable {
     package private(set) var status = 0
     /// The number of lines of the latest head that were ignored.
     package private(set) var skippedLines = 0
+    /// The reason phrase, and right behind it the fields.
+    private(set) var bytes: [UInt8] = []
+    /// Where the fields begin.
+    private(set) var fieldsStart = 0
     /// The fields of the latest head, each as `name:value` and a line feed.
-    package private(set) var fieldBytes: [UInt8] = []
+    package var fieldBytes: [UInt8] { Array(bytes[fieldsStart...]) }
     /// The trailer fields, in the same form.
     package private(set) var trailerBytes: [UInt8] = []
 
@@ -72,7 +77,7 @@ package struct ResponseHeadParser: Sendable {
     package var isComplete: Bool { phase == .complete }
 
     /// The text behind the status, often empty. Bytes that are not UTF-8 are read as Latin-1.
-    package var reasonPhrase: String { Self.text(reason) }
+    package var reasonPhrase: String { Self.text(bytes[..<fieldsStart]) }
 
     /// Forgets everything but keeps the memory, for the next response.
     package mutating func reset() {
@@ -99,7 +104,7 @@ package struct ResponseHeadParser: Sendable {
         case .complete:
             // Only here can a status line begin a new head. In the middle of a head it would be the server's (or somebody
             // else's) attempt to replace the head, and is skipped like any line that is no field.
-            if line.starts(with: Self.statusLinePrefix) {
+            if Self.isStatusLine(line) {
                 try startHead(line)
                 return .statusLine
             }
@@ -130,15 +135,13 @@ package struct ResponseHeadParser: Sendable {
 
     // MARK: - Heads
 
-    private static let statusLinePrefix = Array("HTTP/".utf8)
-
     private mutating func clearHead() {
         fieldCount = 0
         skippedLines = 0
         canFold = false
-        fieldBytes.removeAll(keepingCapacity: true)
-        trailerBytes.removeAll(keepingCapacity: true)
-        reason.removeAll(keepingCapacity: true)
+        fieldsStart = 0
+        if !bytes.isEmpty { bytes.removeAll(keepingCapacity: true) }
+        if !trailerBytes.isEmpty { trailerBytes.removeAll(keepingCapacity: true) }
     }
 
     private mutating func startHead(_ line: UnsafeRawBufferPointer) throws(ResponseHeadError) {
@@ -148,26 +151,48 @@ package struct ResponseHeadParser: Sendable {
         clearHead()
         self.version = version
         self.status = status
-        self.reason.append(contentsOf: reason)
+        bytes.reserveCapacity(Self.usualBytes)
+        bytes.append(contentsOf: reason)
+        fieldsStart = bytes.count
         phase = .inFields
     }
 
+    private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T") && line[2] == UInt8(ascii: "T")
+            && line[3] == UInt8(ascii: "P") && line[4] == UInt8(ascii: "/")
+    }
+
     /// `HTTP/1.1 200 OK`. The minor version of HTTP/2 and 3 and the reason may be absent (RFC 9112 section 4).
-    private static func statusLine(_ line: UnsafeRawBufferPointer) -> (Version, Int, UnsafeRawBufferPointer.SubSequence)? {
-        guard line.starts(with: statusLinePrefix) else { return nil }
-        let parts = line.dropFirst(statusLinePrefix.count).split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count >= 2, let version = version(parts[0]) else { return nil }
-        guard parts[1].count == 3, parts[1].allSatisfy(isDigit), parts[1].first != UInt8(ascii: "0") else { return nil }
-        let status = parts[1].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-        return (version, status, parts.count == 3 ? parts[2] : line[line.endIndex...])
+    private static func statusLine(_ line: UnsafeRawBufferPointer) -> (Version, Int, UnsafeRawBufferPointer)? {
+        guard isStatusLine(line), let space = line[5...].firstIndex(of: 0x20), let version = version(line[5..<space]) else { return nil }
+        let end = space + 4
+        guard line.count >= end, line.count == end || line[end] == 0x20 else { return nil }
+        var status = 0
+        for digit in line[(space + 1)..<end] {
+            guard isDigit(digit) else { return nil }
+            status = status * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        guard status >= 100 else { return nil }
+        return (version, status, UnsafeRawBufferPointer(rebasing: line[min(end + 1, line.count)...]))
     }
 
     private static func version(_ text: UnsafeRawBufferPointer.SubSequence) -> Version? {
-        if text.elementsEqual("1.1".utf8) { return .http1_1 }
-        if text.elementsEqual("2".utf8) || text.elementsEqual("2.0".utf8) { return .http2 }
-        if text.elementsEqual("3".utf8) || text.elementsEqual("3.0".utf8) { return .http3 }
-        if text.elementsEqual("1.0".utf8) { return .http1_0 }
-        return nil
+        let first = text.startIndex
+        switch text.count {
+        case 1: return version(text[first], UInt8(ascii: "0"))
+        case 3 where text[first + 1] == UInt8(ascii: "."): return version(text[first], text[first + 2])
+        default: return nil
+        }
+    }
+
+    private static func version(_ major: UInt8, _ minor: UInt8) -> Version? {
+        switch (major, minor) {
+        case (UInt8(ascii: "1"), UInt8(ascii: "1")): .http1_1
+        case (UInt8(ascii: "2"), UInt8(ascii: "0")): .http2
+        case (UInt8(ascii: "3"), UInt8(ascii: "0")): .http3
+        case (UInt8(ascii: "1"), UInt8(ascii: "0")): .http1_0
+        default: nil
+        }
     }
 
     private mutating func endHead() -> Line {
@@ -187,57 +212,78 @@ package struct ResponseHeadParser: Sendable {
         if Self.isSpace(line[0]) { return fold(line) }
         guard fieldCount < limits.fields else { throw .tooManyFields(limit: limits.fields) }
         fieldCount += 1
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0, line[..<colon].allSatisfy(Self.isTokenByte),
-            !line.contains(0)
-        else {
+        guard let colon = Self.endOfName(line), let value = Self.value(line, from: colon + 1) else {
             canFold = false
             skippedLines += 1
             return .skipped
         }
         canFold = true
-        let value = Self.trimmed(line[(colon + 1)...])
+        let name = UnsafeRawBufferPointer(rebasing: line[...colon])
         if phase == .complete {
-            Self.append(line[...colon], value, to: &trailerBytes)
+            Self.append(name, value, to: &trailerBytes)
             return .trailer
         }
-        Self.append(line[...colon], value, to: &fieldBytes)
+        Self.append(name, value, to: &bytes)
         return .field
     }
 
     private mutating func fold(_ line: UnsafeRawBufferPointer) -> Line {
-        guard canFold, !line.contains(0) else {
+        guard canFold, let value = Self.value(line, from: 0) else {
             skippedLines += 1
             return .skipped
         }
-        let value = Self.trimmed(line[...])
         if phase == .complete {
             Self.extendLast(value, of: &trailerBytes)
             return .trailer
         }
-        Self.extendLast(value, of: &fieldBytes)
+        Self.extendLast(value, of: &bytes)
         return .field
     }
 
-    private typealias Bytes = UnsafeRawBufferPointer.SubSequence
+    /// A field value without the spaces around it.
+    private struct Value {
+        let bytes: UnsafeRawBufferPointer
+        let hasLineEnds: Bool
+    }
 
-    private static func append(_ nameAndColon: Bytes, _ value: Bytes, to bytes: inout [UInt8]) {
+    /// Where the colon is behind a well-formed name.
+    private static func endOfName(_ line: UnsafeRawBufferPointer) -> Int? {
+        var index = 0
+        while index < line.count, isTokenByte(line[index]) { index += 1 }
+        return index > 0 && index < line.count && line[index] == UInt8(ascii: ":") ? index : nil
+    }
+
+    /// Nil when there is a NUL byte in it.
+    private static func value(_ line: UnsafeRawBufferPointer, from start: Int) -> Value? {
+        var (start, end) = (start, line.count)
+        while start < end, isSpace(line[start]) || line[start] == 0x0d { start += 1 }
+        while end > start, isSpace(line[end - 1]) || line[end - 1] == 0x0d { end -= 1 }
+        var hasLineEnds = false
+        for index in start..<end where line[index] <= 0x0d {
+            if line[index] == 0 { return nil }
+            hasLineEnds = hasLineEnds || line[index] == 0x0d || line[index] == 0x0a
+        }
+        return Value(bytes: UnsafeRawBufferPointer(rebasing: line[start..<end]), hasLineEnds: hasLineEnds)
+    }
+
+    private static func append(_ nameAndColon: UnsafeRawBufferPointer, _ value: Value, to bytes: inout [UInt8]) {
         bytes.append(contentsOf: nameAndColon)
-        appendValue(value, to: &bytes)
+        append(value, to: &bytes)
         bytes.append(0x0a)
     }
 
-    private static func extendLast(_ value: Bytes, of bytes: inout [UInt8]) {
-        if value.isEmpty { return }
+    private static func extendLast(_ value: Value, of bytes: inout [UInt8]) {
+        if value.bytes.isEmpty { return }
         bytes.removeLast()
         if bytes.last != UInt8(ascii: ":") { bytes.append(0x20) }
-        appendValue(value, to: &bytes)
+        append(value, to: &bytes)
         bytes.append(0x0a)
     }
 
-    private static func appendValue(_ value: Bytes, to bytes: inout [UInt8]) {
+    private static func append(_ value: Value, to bytes: inout [UInt8]) {
         let start = bytes.count
-        bytes.append(contentsOf: value)
-        guard value.contains(where: { $0 == 0x0d || $0 == 0x0a }) else { return }
+        bytes.append(contentsOf: value.bytes)
+        guard value.hasLineEnds else { return }
         for index in start..<bytes.count where bytes[index] == 0x0d || bytes[index] == 0x0a { bytes[index] = 0x20 }
     }
 }
@@ -252,28 +298,20 @@ extension ResponseHeadParser {
         return UnsafeRawBufferPointer(rebasing: line[..<count])
     }
 
-    private static func trimmed(_ bytes: Bytes) -> Bytes {
-        var bytes = bytes
-        while let first = bytes.first, isSpace(first) || first == 0x0d { bytes = bytes.dropFirst() }
-        while let last = bytes.last, isSpace(last) || last == 0x0d { bytes = bytes.dropLast() }
-        return bytes
-    }
-
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
     /// A byte of a field name (RFC 9110 section 5.6.2).
+    @inline(__always)
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"),
-            UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
+        byte < 128 && (byte < 64 ? tokensBelow64 >> UInt64(byte) : tokensFrom64 >> UInt64(byte - 64)) & 1 == 1
     }
+
+    /// One bit for each byte of `!#$%&'*+-.` and the digits.
+    private static let tokensBelow64: UInt64 = 0x03ff_6cfa_0000_0000
+    /// One bit for each byte, less 64, of the letters and `^_`` ` ``|~`.
+    private static let tokensFrom64: UInt64 = 0x57ff_ffff_c7ff_fffe
 
     /// UTF-8 where the bytes are, else Latin-1, so that no byte is lost.
     static func text(_ bytes: some Collection<UInt8>) -> String {

@@ -21,7 +21,7 @@ public struct TransferMetrics: Sendable {
     public var remotePort = 0
     public var localPort = 0
     /// When the attempt began.
-    public var started: ContinuousClock.Instant = .now
+    public var started: ContinuousClock.Instant
 
-    public init() {}
+    public init(started: ContinuousClock.Instant = .now) { self.started = started }
 }

@@ -66,6 +66,10 @@ public final class TransferOptions: Sendable {
     public let httpVersion: HTTPVersionPolicy
     public let maxHeaderBytes: Int
     let headLimits: ResponseHeadParser.Limits
+    // The clocks as the loop counts them, converted once.
+    let connectMilliseconds: Int
+    let firstByteNanoseconds: UInt64?
+    let idleNanoseconds: UInt64?
     /// Large bodies to or from a file are moved in larger pieces.
     public let bufferBytes: Int
     /// Do not take a pooled connection and do not give this one back.
@@ -79,6 +83,9 @@ public final class TransferOptions: Sendable {
         self.httpVersion = httpVersion
         self.maxHeaderBytes = maxHeaderBytes
         headLimits = ResponseHeadParser.Limits(headBytes: maxHeaderBytes)
+        connectMilliseconds = timeouts.connect?.milliseconds ?? Int(Int32.max)
+        firstByteNanoseconds = timeouts.firstByte?.nanoseconds
+        idleNanoseconds = timeouts.idle?.nanoseconds
         self.bufferBytes = bufferBytes
         self.usesFreshConnection = usesFreshConnection
     }

@@ -16,7 +16,7 @@ struct TransportTimeoutTests {
     @Test(arguments: [
         \Timeouts.queue, \Timeouts.connect, \Timeouts.firstByte, \Timeouts.idle, \Timeouts.total,
     ] as [WritableKeyPath<Timeouts, Duration?> & Sendable], [Duration.zero, .milliseconds(-1)])
-    func clocksThatMakeNoSenseAreErrors(_ clock: WritableKeyPath<Timeouts, Duration?> & Sendable, _ value: Duration) async throws {
+    func clocksThatMakeNoSenseAreErrors(_ clock: any WritableKeyPath<Timeouts, Duration?> & Sendable, _ value: Duration) async throws {
         try await withWire { wire async throws in
             let error = try await wire.get { $0.timeouts[keyPath: clock] = value }.failure()
             #expect(error.code == .invalidOption)

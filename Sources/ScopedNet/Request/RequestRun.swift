@@ -1,14 +1,14 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// A run that ends in a value.
-package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
+/// The run of a ``Request``: its closures, its decoder, and what it ends in.
+package final class RequestRun: RunCore, @unchecked Sendable {
     // Safety: `handlers` is written in `init`; success, failure and progress closures belong to whoever won the gate's last step (and
     // to the delivery executor while a call is admitted, during which nobody can win). `outcome` is written by the last stage and read by the
     // delivery executor, which the stage handed the run to.
-    private var handlers: RunHandlers<Value>
-    private let decoder: ResponseDecoder<Value>
-    private var outcome: Result<Response<Value>, NetworkError>?
+    private var handlers: RunHandlers
+    private let decoder: AnyDecoder
+    private var outcome: RunOutcome?
     /// All handlers run on the run's own lane, as nearly always.
     private let isUniform: Bool
     /// What `handlers` held at first: who is about to ask for an admission may not look there yet.
@@ -16,7 +16,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     private let stream: BodyStream?
 
     package init(
-        template: RequestTemplate, requestID: UInt64, session: Session, decoder: ResponseDecoder<Value>, handlers: RunHandlers<Value>,
+        template: RequestTemplate, requestID: UInt64, session: Session, decoder: AnyDecoder, handlers: RunHandlers,
         stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
     ) {
         self.decoder = decoder
@@ -48,7 +48,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
 
     override func releaseHandlers() {
         // Moved out first: a capture's deinit may come back through any door.
-        var old = RunHandlers<Value>()
+        var old = RunHandlers()
         old.end = handlers.end
         old.resolve = handlers.resolve
         swap(&old, &handlers)
@@ -82,19 +82,18 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         }
     }
 
-    private func makeResponse(_ result: TransferResult) throws(NetworkError) -> Response<Value> {
+    private func makeResponse(_ result: TransferResult) throws(NetworkError) -> AnyResponse {
         guard let head = result.head else {
             throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
         }
         let body = try decodedBody(result.body, head)
         try commitFile(head)
-        let value: Value
-        do { value = try decoder.decode(head, body) } catch {
+        let parts = ResponseParts(head: head, body: body, attempts: attempts, url: exchange.url.description)
+        do { return try decoder.decode(parts) } catch {
             var failure = NetworkError(.decodingFailed, phase: .decoding, message: "the body is not what was expected", underlying: error)
             failure.body = body.prefix(template.errorBodyBytes)
             throw failure
         }
-        return Response(value: value, head: head, body: body, attempts: attempts, url: exchange.url.description)
     }
 
     private func decodedBody(_ body: Data, _ head: ResponseHead) throws(NetworkError) -> Data {
@@ -135,7 +134,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         }
     }
 
-    private func call(_ outcome: Result<Response<Value>, NetworkError>) {
+    private func call(_ outcome: RunOutcome) {
         if let delegate = handlers.delegate?.delegate, let info = feed?.info {
             tell(delegate, info, outcome)
         }
@@ -145,15 +144,15 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         }
     }
 
-    private func tell(_ delegate: any RequestDelegate, _ info: RunInfo, _ outcome: Result<Response<Value>, NetworkError>) {
+    private func tell(_ delegate: any RequestDelegate, _ info: RunInfo, _ outcome: RunOutcome) {
         switch outcome {
-        case .success(let response): delegate.request(info, didSucceedWith: response.value, response: response.head)
+        case .success(let response): delegate.request(info, didSucceedWith: response.anyValue, response: response.parts.head)
         case .failure(let error): delegate.request(info, didFailWith: error)
         }
         delegate.requestDidEnd(info)
     }
 
-    private func calls(_ outcome: Result<Response<Value>, NetworkError>) -> [CallChain.Call] {
+    private func calls(_ outcome: RunOutcome) -> [CallChain.Call] {
         var calls: [CallChain.Call] = []
         if let reference = handlers.delegate, let info = feed?.info {
             calls.append(.init(lane: reference.lane ?? lane) { [self] in
@@ -170,7 +169,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     }
 
     /// After the last call: closures are destroyed, then the spinner stops, then the agent lets go.
-    private func endCalls(_ outcome: Result<Response<Value>, NetworkError>) {
+    private func endCalls(_ outcome: RunOutcome) {
         StepDoor.pass(.afterCall, id)
         let end = handlers.end
         let resolve = handlers.resolve
@@ -223,14 +222,14 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
         workEnded(onLane: true)
     }
 
-    private func tellObservers(_ outcome: Result<Response<Value>, NetworkError>) {
+    private func tellObservers(_ outcome: RunOutcome) {
         guard let feed, !feed.observers.isEmpty else { return }
         var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts, filePath: template.destination)
         switch outcome {
         case .success(let response):
-            completion.response = response.head
-            completion.value = response.value
-            completion.bodyBytes = response.body.count
+            completion.response = response.parts.head
+            completion.value = response.anyValue
+            completion.bodyBytes = response.parts.body.count
         case .failure(let error):
             completion.error = error
             completion.response = error.response
@@ -286,7 +285,7 @@ package final class TypedRun<Value: Sendable>: RunCore, @unchecked Sendable {
     // MARK: Read-outs
 
     /// The result once the run has ended; nil before and after a cancellation. Any thread.
-    package var result: Result<Response<Value>, NetworkError>? { gateState.phase == .ended ? outcome : nil }
+    package var result: RunOutcome? { gateState.phase == .ended ? outcome : nil }
 }
 
 extension RunHandlers {
@@ -306,7 +305,7 @@ private struct RunInterest: OptionSet, Sendable {
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    init<Value>(_ handlers: RunHandlers<Value>) {
+    init(_ handlers: RunHandlers) {
         self = handlers.delegate != nil ? .everything : []
         if !handlers.head.isEmpty { insert(.head) }
         if !handlers.sent.isEmpty { insert(.sent) }
