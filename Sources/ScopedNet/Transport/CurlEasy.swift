@@ -263,6 +263,8 @@ final class CurlEasy {
         head = complete
         destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
         connectStream()
+        // The idle clock takes over, and it may be the shorter one.
+        loop.arm(nextDeadline(now: loop.now))
     }
 
     private func connectStream() {
@@ -322,9 +324,12 @@ final class CurlEasy {
 
     func upload(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let uploadFeed else { return 0 }
+        let isFirst = !uploadFeed.hasBegun
         switch uploadFeed.read(into: buffer) {
         case .bytes(let count):
             lastActivity = loop.now
+            // From the first byte on it is the idle clock's turn, behind the last one the first response byte's.
+            if isFirst || uploadFeed.isDone { loop.arm(nextDeadline(now: loop.now)) }
             return count
         case .end: return 0
         case .notYet:
@@ -346,10 +351,17 @@ final class CurlEasy {
     }
 
     func uploaded(_ sent: Int64, of total: Int64) {
+        let sent = payload(sent)
         guard let transfer, let sink, transfer.body != nil, sent > uploadReported else { return }
         uploadReported = sent
         lastActivity = loop.now
         sink.transfer(transfer.id, didSend: sent, of: total > 0 ? total : uploadFeed?.length, turn: loop.turn)
+    }
+
+    /// libcurl counts chunk sizes as sent, too.
+    private func payload(_ sent: Int64) -> Int64 {
+        guard let uploadFeed, uploadFeed.length == nil else { return sent }
+        return min(sent, uploadFeed.offset)
     }
 
     private var uploadReported: Int64 {
@@ -483,7 +495,7 @@ final class CurlEasy {
         metrics.total = duration(CURLINFO_TOTAL_TIME_T)
         // libcurl's clock stands still since its last progress when we end the transfer: cancelled, timed out.
         if failure != nil { metrics.total = max(metrics.total, .nanoseconds(Int64(clamping: monotonicNow() &- began))) }
-        metrics.bodyBytesSent = time(CURLINFO_SIZE_UPLOAD_T)
+        metrics.bodyBytesSent = payload(time(CURLINFO_SIZE_UPLOAD_T))
         metrics.bodyBytesReceived = received
         metrics.headerBytesReceived = number(CURLINFO_HEADER_SIZE)
         metrics.requestBytes = number(CURLINFO_REQUEST_SIZE)

@@ -35,6 +35,9 @@ struct CurlError {
         case CURLE_SSL_CACERT_BADFILE: (.fileUnreadable, .securing)
         case CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_ISSUER_ERROR, CURLE_USE_SSL_FAILED: (.tlsFailed, .securing)
         case CURLE_PROXY: (.proxyFailed, .connecting)
+        // Up to 8.5 a header line beyond 100 KiB is "out of memory", later CURLE_TOO_LARGE.
+        case CURLE_OUT_OF_MEMORY where easy.phase >= .awaitingResponse: (.headersTooLarge, nil)
+        case CURLcode(rawValue: 100): (.headersTooLarge, nil)
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT: (.resources, nil)
         case CURLE_INTERFACE_FAILED: (.connectionFailed, .connecting)
         default: (.other, nil)
@@ -71,7 +74,8 @@ struct CurlError {
         switch easy.number(CURLINFO_SSL_VERIFYRESULT) {
         case 9, 10: .certificateExpired
         case 62: .certificateWrongHost
-        case 0 where text.contains("subject name") || text.contains("target host"): .certificateWrongHost
+        // libcurl compares the names itself, before it looks at the result.
+        case _ where text.contains("subject name") || text.contains("target host"): .certificateWrongHost
         default: text.contains("expired") ? .certificateExpired : .certificateUntrusted
         }
     }

@@ -12,7 +12,7 @@ final class UploadFeed {
     enum Read { case bytes(Int), end, notYet, failed(any Error) }
 
     private let source: Source
-    private var offset: Int64 = 0
+    private(set) var offset: Int64 = 0
     private(set) var isDone = false
     let length: Int64?
     var reported: Int64 = 0

@@ -72,7 +72,7 @@ struct HostileResponseTests {
     }
 
     @Test(arguments: [
-        "zz\r\nabc\r\n", "-1\r\nabc\r\n", "FFFFFFFFFFFFFFFFF\r\nabc\r\n", "3abc\r\n", "\r\nabc", "3\r\nabcd\r\n0\r\n\r\n", " \r\n", "0x3\r\nabc\r\n",
+        "zz\r\nabc\r\n", "-1\r\nabc\r\n", "FFFFFFFFFFFFFFFFF\r\nabc\r\n", "3abc\r\n", "\r\nabc", "3\r\nabcd\r\n0\r\n\r\n", " \r\n",
     ])
     func chunkSizes(_ text: String) async throws {
         let error = try await error(.raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(text)"))

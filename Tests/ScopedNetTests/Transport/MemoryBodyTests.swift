@@ -21,7 +21,8 @@ struct MemoryBodyTests {
     func theLimitIsInclusive(_ framing: ScriptedResponse.Framing) async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.bytes(Array(bytes(100_000)))).framed(framing))
-            #expect(try await wire.get { $0.maxBodyBytes = 100_000 }.response().body.isSame(as: bytes(100_000)))
+            let response = try await wire.get { $0.maxBodyBytes = 100_000 }.response()
+            #expect(response.body.isSame(as: bytes(100_000)))
             let error = try await wire.get { $0.maxBodyBytes = 99_999 }.failure()
             #expect(error.code == .bodyTooLarge)
             #expect(error.phase == .receiving)

@@ -93,7 +93,7 @@ extension Request {
         let outcome = await outcome()
         switch outcome {
         case .success(let response):
-            Issue.record("expected an error, got \(response.head)", sourceLocation: location)
+            Issue.record("expected an error, got \(response.head) and \(response.body.count) bytes", sourceLocation: location)
             throw UnexpectedSuccess()
         case .failure(let error): return error
         }
