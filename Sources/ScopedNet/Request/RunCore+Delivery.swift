@@ -21,7 +21,8 @@ extension RunCore {
             case .ending: deliverEnding()
             case .cancelled: deliverCancelled()
             case .start, .head, .sent, .received:
-                if let feed {
+                // Bytes still arrive until the socket is closed; a cancelled run no longer tells of them.
+                if mayGoOn, let feed {
                     if case .sent(let progress) = entry { feed.tellObservers(.sent(progress)) }
                     if case .received(let progress) = entry { feed.tellObservers(.received(progress)) }
                 }
