@@ -44,6 +44,10 @@ package final class EventFeed: Sendable {
 
     func push(observed kind: RequestEvent.Kind, from run: RunCore, turn: TransportTurn? = nil) {
         guard !observers.isEmpty else { return }
+        // Until the socket is closed things still arrive; of a cancelled run only the attempt's own end is told.
+        if !run.mayGoOn {
+            guard case .attemptFinished = kind else { return }
+        }
         push(.observed(RequestEvent(run: info, time: .now, kind: kind)), from: run, turn: turn)
     }
 
