@@ -43,6 +43,16 @@ struct Explorer {
             state.slotsInUse = 1
             state.otherHasSlot = true
         }
+        if setup.isPlaced {
+            state.runs[0].isHeld = true
+            if setup.usesBag {
+                state.runs[0].knowsBag = 1
+                state.runs[0].links[0] = .linked
+                state.runs[0].memberships[0] = .listed
+                state.runs[0].wasListed = 1
+                state.bags[setup.bag(0)].count = 1
+            }
+        }
         for index in setup.numbers {
             guard let (label, reason, run) = Self.beginning(setup.roles[index]) else { continue }
             state.threads[index].frames[0] = label
@@ -50,6 +60,7 @@ struct Explorer {
             state.threads[index].reason = reason
             state.threads[index].run = run
             switch setup.roles[index] {
+            case .starter0 where setup.isPlaced: state.threads[index].frames[0] = .startGate
             case .endBag, .endBagDeferred: state.threads[index].bag = UInt8(setup.bag(0))
             case .cancelAllInBag:
                 state.threads[index].bag = UInt8(setup.bag(0))
@@ -129,12 +140,7 @@ struct Explorer {
     /// When nobody can move: everything has ended.
     func finalViolation(_ state: ModelState) -> Violation {
         for index in 0..<8 where state.threads[index].depth > 0 {
-            switch state.threads[index].frames[Int(state.threads[index].depth) - 1] {
-            case .lane, .network, .worker, .timer, .background where state.threads[index].depth == 1: continue
-            // Never had anything to cancel.
-            case .cancelGate, .agentLook, .joinTable, .suspendLook where state.threads[index].depth == 1: continue
-            default: return .hangs
-            }
+            guard state.threads[index].depth == 1, state.threads[index].frames[0].isIdle else { return .hangs }
         }
         for run in 0..<setup.runCount {
             if let violation = finalViolation(state, run) { return violation }
@@ -145,7 +151,9 @@ struct Explorer {
 
     private func finalViolation(_ state: ModelState, _ run: Int) -> Violation? {
         guard state.runs[run].gate.isOver else { return .neverEnded }
+        if state.runs[run].gate.phase == .cancelled, !setup.canCancel { return .cancelledByNobody }
         if setup.hasOnEnd, state.runs[run].ends != 1 { return .noOnEnd }
+        if setup.release == .detached, state.runs[run].driver == .over, !state.runs[run].mayStop { return .detachedStopped }
         if state.runs[run].destructions != 1 { return .neverDestroyed }
         if state.runs[run].isHeld || state.runs[run].retirements != 1 { return .stillInAgent }
         if state.runs[run].hasRareLink || state.runs[run].waits != 0 { return .stillInAgent }
@@ -257,6 +265,14 @@ struct Explorer {
 }
 
 extension Label {
+    /// A thread that waits for something to do, or never had anything to cancel.
+    var isIdle: Bool {
+        switch self {
+        case .lane, .network, .worker, .timer, .background, .cancelGate, .agentLook, .joinTable, .suspendLook: true
+        default: false
+        }
+    }
+
     /// A thread that is here, or will come back to here, still looks whether something is to be taken back.
     var takesBack: Bool {
         switch self {

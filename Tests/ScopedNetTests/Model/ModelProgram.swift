@@ -107,7 +107,7 @@ struct Machine {
     private func isClosed(_ bag: Int) -> Bool { s.bags[bag].isClosed || (c.isChild && bag == 1 && s.bags[0].isClosed) }
 
     private var closedBag: Bool {
-        (s.runs[r].knowsBag && isClosed(c.bag(0))) || (s.runs[r].rareFlag && s.runs[r].hasRareBag && isClosed(c.bag(1)))
+        (s.runs[r].knowsBag & 1 != 0 && isClosed(c.bag(0))) || (s.runs[r].rareFlag && s.runs[r].hasRareBag && isClosed(c.bag(1)))
     }
 
     /// One step: the gate's word and the bags' only ever go one way, so what is read is what held when the gate was read.
@@ -215,6 +215,7 @@ struct Machine {
                 return true
             }
             s.runs[r].driver = .thread(t)
+            if s.runs[r].isHalted { fail(.stageBegunAfterCancel) }
             if c.failsPreparation {
                 s.runs[r].outcome = 2
                 jump(.completeStage)
@@ -250,7 +251,7 @@ struct Machine {
                 ret()
                 return true
             }
-            if k == 0 { s.runs[r].knowsBag = true }
+            s.runs[r].knowsBag |= 1 << UInt8(k)
             jump(.push)
         case .push:
             guard !s.bags[b].isLocked else { return false }
@@ -318,13 +319,18 @@ struct Machine {
         case .leaveRemove:
             let k = Int(s.threads[t].link)
             let b = c.bag(k)
+            // A member that was never announced has no bag.
+            guard s.runs[r].knowsBag & 1 << UInt8(k) != 0 else {
+                ret()
+                return true
+            }
             guard !s.bags[b].isLocked else { return false }
             ret()
             // The list it was in has been taken away: its taker lets it go.
             guard s.runs[r].epochs[k] == s.bags[b].epoch else { return true }
             if s.runs[r].memberships[k] != .listed || s.bags[b].count == 0 { fail(.unlinkedTwice) } else { s.bags[b].count -= 1 }
             s.runs[r].memberships[k] = .none
-            if flaw != .clearedTwice { s.runs[r].epochs[k] = 0 }
+            if flaw != .clearedTwice { s.runs[r].epochs[k] = s.bags[b].epoch &- 1 }
         default: break
         }
         return true
@@ -417,10 +423,16 @@ struct Machine {
             return
         }
         let run = Int(index / 2)
+        if !keepsWork(s.threads[t].reason) { s.runs[run].mayStop = true }
         s.runs[run].memberships[Int(index % 2)] = .none
         switch s.runs[run].gate.cancel(reason: s.threads[t].reason, keepsWork: keepsWork(s.threads[t].reason)) {
-        case .tearDown: s.threads[t].doomed |= 1 << index
-        case .leaveToCaller, .stopWork: s.threads[t].stops |= 1 << index
+        case .tearDown:
+            s.threads[t].doomed |= 1 << index
+            noteReason(run, s.threads[t].reason)
+        case .leaveToCaller:
+            s.threads[t].stops |= 1 << index
+            noteReason(run, s.threads[t].reason)
+        case .stopWork: s.threads[t].stops |= 1 << index
         case .tooLate, .alreadyEnded: break
         }
     }
@@ -525,12 +537,16 @@ struct Machine {
             let reason = s.threads[t].reason
             let keeps = flaw == .stopIsNotLatched && s.runs[r].gate.isMuted ? true : keepsWork(reason)
             let wasMuted = s.runs[r].gate.isMuted
+            if !keepsWork(reason) { s.runs[r].mayStop = true }
+            let wasAdmitted = s.runs[r].isAdmitted
             switch s.runs[r].gate.cancel(reason: reason, keepsWork: keeps) {
             case .tearDown:
                 s.threads[t].result = 1
+                noteReason(r, reason)
                 call(.tearDown, then: .cancelReturn)
             case .leaveToCaller:
                 s.threads[t].result = 2
+                noteReason(r, reason)
                 call(flaw == .tearDownInCall ? .tearDown : .stopLook, then: .cancelReturn)
             case .tooLate:
                 s.threads[t].result = 2
@@ -546,9 +562,11 @@ struct Machine {
                     jump(.cancelReturn)
                 }
             }
+            // G3: it says that a call may be running when one was admitted and has not ended, and only then.
+            if (s.threads[t].result == 2) != wasAdmitted { fail(.wrongAnswer) }
         case .cancelReturn:
             let phase = s.runs[r].gate.phase
-            if s.threads[t].result == 1 { s.runs[r].isSilent = true }
+            if s.threads[t].result != 2 { s.runs[r].isSilent = true }
             if phase != .ending, phase != .ended {
                 s.runs[r].isHushed = true
                 if !keepsWork(s.threads[t].reason) { s.runs[r].isHalted = true }
@@ -557,6 +575,10 @@ struct Machine {
         default: break
         }
         return true
+    }
+
+    private mutating func noteReason(_ run: Int, _ reason: UInt8) {
+        if s.runs[run].expectedReason == 0 { s.runs[run].expectedReason = reason + 1 }
     }
 
     private mutating func tearDown(_ label: Label) -> Bool {
@@ -619,6 +641,7 @@ struct Machine {
     @discardableResult
     private mutating func removeFromQueue(_ exchange: UInt8, driver: Driver) -> Bool {
         guard exchange != 0, s.runs[r].waiting == exchange else { return false }
+        if driver == .over { noteStop() }
         s.runs[r].waiting = 0
         s.runs[r].driver = driver
         return true
@@ -626,8 +649,13 @@ struct Machine {
 
     private mutating func cancelTransfer(_ exchange: UInt8) {
         let index = Int(exchange)
-        if s.runs[r].transfers[index].phase == .running { s.runs[r].transfers[index].isCancelled = true }
+        guard s.runs[r].transfers[index].phase == .running else { return }
+        noteStop()
+        s.runs[r].transfers[index].isCancelled = true
     }
+
+    /// The work of a detached run stops for nobody but who asks for that.
+    private mutating func noteStop() { if c.release == .detached, !s.runs[r].mayStop { fail(.detachedStopped) } }
 
     private mutating func cancelTimers(_ which: UInt8) {
         s.runs[r].queueTimers &= ~which
@@ -736,6 +764,7 @@ struct Machine {
     }
 
     private mutating func abandon() {
+        noteStop()
         enter(.idle)
         s.runs[r].driver = .over
         ret()
@@ -1083,6 +1112,8 @@ struct Machine {
         case .eventWithdraw:
             s.runs[r].gate.withdrawAdmission(reason: Reason.ownerReleased, keepsWork: keepsWork(Reason.ownerReleased))
             s.threads[t].reason = Reason.ownerReleased
+            s.runs[r].isAdmitted = false
+            noteReason(r, Reason.ownerReleased)
             if flaw == .withdrawForgotten { ret() } else { jump(.tearDown) }
         case .call:
             beginCall()
@@ -1095,6 +1126,7 @@ struct Machine {
             s.runs[r].isInCall = false
             jump(.callOut)
         case .callOut:
+            s.runs[r].isAdmitted = false
             if s.runs[r].gate.endCall() == .tearDown { jump(.tearDown) } else { ret() }
         default: break
         }
@@ -1102,6 +1134,7 @@ struct Machine {
     }
 
     private mutating func noteAdmission() {
+        s.runs[r].isAdmitted = true
         s.runs[r].wasAdmittedLate = s.runs[r].isHushed || s.runs[r].isSilencedByBag
     }
 
@@ -1138,6 +1171,8 @@ struct Machine {
         case .endWithdraw:
             s.runs[r].gate.withdrawAdmission(reason: Reason.ownerReleased, keepsWork: keepsWork(Reason.ownerReleased))
             s.threads[t].reason = Reason.ownerReleased
+            s.runs[r].isAdmitted = false
+            noteReason(r, Reason.ownerReleased)
             if flaw == .withdrawForgotten { ret() } else { call(.tearDown, then: .endRefused) }
         case .endRefused:
             // `finishMuted`, for a detached run that came to its own end.
@@ -1163,6 +1198,7 @@ struct Machine {
             if s.runs[r].destructions > 1 { fail(.destroyedTwice) }
             jump(.endGate)
         case .endGate:
+            s.runs[r].isAdmitted = false
             if flaw == .gateDropped { s.runs[r].gate.phase = .ended } else { s.runs[r].gate.end() }
             jump(.endSay)
         case .endSay:
@@ -1170,6 +1206,7 @@ struct Machine {
             jump(.retire)
         case .sayCancelled:
             if s.runs[r].successes + s.runs[r].failures > 0 { fail(.twoEndings) }
+            if s.runs[r].expectedReason != s.runs[r].gate.reason + 1 { fail(.wrongReason) }
             sayEnd(s.runs[r].gate.reason)
             jump(.said)
         default: break

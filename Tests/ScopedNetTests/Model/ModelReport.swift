@@ -48,7 +48,7 @@ enum ModelReport {
     static func mutants(_ numbers: Range<Int>, limit: Int, select: (Int) -> Void) {
         for number in numbers {
             select(number)
-            if let (scenario, report, states) = firstViolation(flaw: .none, limit: limit) {
+            if let (scenario, report, states) = firstViolation(flaw: .none, limit: limit, withLarge: true) {
                 print("mutant: \(number) killed: \(report.violation) (\(report.violation.guarantee)) in \"\(scenario.name)\" after \(states) states")
             } else {
                 print("mutant: \(number) survived")
@@ -62,9 +62,9 @@ enum ModelReport {
         for scenario in Scenario.ordered(withLarge: false) { _ = Explorer(setup: scenario.setup).explore() }
     }
 
-    private static func firstViolation(flaw: Flaw, limit: Int) -> (Scenario, Explorer.Report, Int)? {
+    private static func firstViolation(flaw: Flaw, limit: Int, withLarge: Bool = false) -> (Scenario, Explorer.Report, Int)? {
         var states = 0
-        for scenario in Scenario.ordered(withLarge: false) {
+        for scenario in Scenario.ordered(withLarge: withLarge) {
             let report = Explorer(setup: scenario.setup, flaw: flaw).explore(limit: limit)
             states += report.states
             if report.violation != .none { return (scenario, report, states) }

@@ -8,6 +8,29 @@ extension Scenario {
 
     /// What is explored: each is small enough to be looked at completely, together they cover every pair of things that can meet.
     static let all: [Scenario] = [
+        Scenario("plain: progress, completion", [.starter0, .lane, .network]) { $0.hasProgress = true },
+        Scenario("bag: insert, completion", [.starter0, .lane, .network]) { $0.usesBag = true },
+        Scenario("bag: progress, end", [.starter0, .endBag, .lane, .network]) {
+            $0.usesBag = true
+            $0.hasProgress = true
+            $0.isPlaced = true
+        },
+        Scenario("bag: progress, ended in the background, cancel", [.starter0, .endBagDeferred, .background, .cancel, .lane, .network], isLarge: true) {
+            $0.usesBag = true
+            $0.hasProgress = true
+            $0.hasOnEnd = false
+            $0.isPlaced = true
+        },
+        Scenario("detached: progress, handle dropped, cancel", [.starter0, .dropHandle, .cancel, .lane, .network], isLarge: true) {
+            $0.release = .detached
+            $0.hasProgress = true
+            $0.isPlaced = true
+        },
+        Scenario("detached: handle dropped, end of the bag", [.starter0, .dropHandle, .endBag, .lane, .network]) {
+            $0.release = .detached
+            $0.usesBag = true
+            $0.isPlaced = true
+        },
         Scenario("plain: two cancels, completion", [.starter0, .cancel, .cancelAgain, .lane, .network]),
         Scenario("bag: insert, end, cancel, completion", [.starter0, .endBag, .cancel, .lane, .network]) { $0.usesBag = true },
         Scenario("bag that lives on: insert, two cancels", [.starter0, .cancel, .cancelAgain, .lane, .network]) { $0.usesBag = true },

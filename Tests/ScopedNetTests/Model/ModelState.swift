@@ -31,8 +31,8 @@ struct RunVars {
     var links: InlineArray<2, BagLink> = [.none, .none]
     var memberships: InlineArray<2, Membership> = [.none, .none]
     var epochs: InlineArray<2, UInt8> = [0, 0]
-    /// `BagMember.bag` is set; the further bag is in the table.
-    var knowsBag = false
+    /// `BagMember.bag` is set (a bit for each link); the further bag is in the table.
+    var knowsBag: UInt8 = 0
     var hasRareBag = false
     var hasRareLink = false
     /// Timers in the table, and timers that are armed, by exchange (a bit each).
@@ -65,9 +65,14 @@ struct RunVars {
     var isSilencedByBag = false
     /// By link, a bit each.
     var wasListed: UInt8 = 0
+    /// From an admission to its end: a call may be running.
+    var isAdmitted = false
+    /// A cancel that stops the work was made.
+    var mayStop = false
+    /// The reason of the cancel that won, plus one.
+    var expectedReason: UInt8 = 0
     var wasAdmittedLate = false
     var driver = Driver.nobody
-    var hasBegun = false
     /// The end that was said: a reason, or 255 success, 254 failure.
     var endReason: UInt8 = 0
 }
@@ -94,7 +99,7 @@ struct BagVars {
     var isLocked = false
     var hasEnded = false
     var isClosed = false
-    var epoch: UInt8 = 1
+    var epoch: UInt8 = 0
     var count: UInt8 = 0
     var holdsChild = false
     /// An end of it returned.
@@ -128,6 +133,7 @@ enum Violation: UInt8, CaseIterable {
     case destroyedTwice, destroyedDuringCall, handlersRace
     case unlinkedTwice, heldTwice, removedUnheld, retiredTwice, tornDownBeforeGates
     case slotReleasedTwice, twoDrivers, transferStartedTwice
+    case wrongAnswer, wrongReason, cancelledByNobody, detachedStopped
     case stageBegunAfterCancel, transferNotStopped, queueNotLeft, timerNotStopped
     case hangs, neverEnded, noOnEnd, neverDestroyed, stillInBag, stillInAgent, slotKept, timerLeft, transferLeft
 
@@ -136,7 +142,9 @@ enum Violation: UInt8, CaseIterable {
         case .none: "-"
         case .twoEndings, .successTwice, .onEndTwice, .calledWithoutOutcome, .hangs, .neverEnded, .noOnEnd: "G1"
         case .callsOverlap, .twoDrivers, .transferStartedTwice: "G2"
-        case .calledAfterCancel: "G3, G4"
+        case .wrongReason, .cancelledByNobody: "G1"
+        case .calledAfterCancel, .wrongAnswer: "G3, G4"
+        case .detachedStopped: "G12"
         case .stageBegunAfterCancel, .queueNotLeft, .timerNotStopped, .timerLeft, .slotReleasedTwice, .slotKept: "G5"
         case .destroyedTwice, .destroyedDuringCall, .handlersRace, .neverDestroyed: "G6"
         case .calledAfterBagEnd, .unlinkedTwice, .tornDownBeforeGates, .stillInBag: "G8"
@@ -171,12 +179,26 @@ struct Setup {
     var cancelsInCall = false
     var failsPreparation = false
     var suspensions: UInt8 = 1
+    /// The run is in agent and bag already; only its begin is to come.
+    var isPlaced = false
 
     var runCount: Int { roles.contains(.starter1) ? 2 : 1 }
     /// Of the run's own membership, and of the further one.
     func bag(_ link: Int) -> Int { link == 0 ? (isChild ? 1 : 0) : 1 }
 
     var numbers: Range<Int> { roles.indices }
+
+    /// Whether anybody takes part who may cancel a run.
+    var canCancel: Bool {
+        if replacesOldest || cancelsInCall { return true }
+        for index in roles.indices {
+            switch roles[index] {
+            case .nobody, .starter0, .starter1, .join, .background, .lane, .network, .worker, .timer, .suspender, .otherRequest: continue
+            default: return true
+            }
+        }
+        return false
+    }
 }
 
 extension InlineArray where Element: Equatable {

@@ -44,7 +44,7 @@ import Testing
 
     @Test func mutantsOfTheShippingMachinesAreKilled() throws {
         try withProgram(mutated: true) { program, mutants in
-            let limit = Self.isSoaking ? "2000000" : "130000"
+            let limit = Self.isSoaking ? "1000000" : "40000"
             let (status, lines) = try run(program, ["mutants", "\(mutants.all.count)", limit])
             #expect(status == 0)
             let reached = Set(lines.filter { $0.hasPrefix("reached: ") }.compactMap { Int($0.dropFirst(9)) })
