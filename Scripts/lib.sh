@@ -187,8 +187,11 @@ apt_install() {
 
 # Swift packages are fetched in a step of their own, so that a missing network is told apart from a failing build.
 fetch_dependencies() {
+    local reason
     run_logged "Fetching Swift packages" "$logs/fetch.log" 1200 "$swift" package resolve && return
-    stop "The Swift packages this one depends on could not be fetched: $(errors_of "$logs/fetch.log" 1 | sed 's/^error: //') (the log is $logs/fetch.log)"
+    # SwiftPM's own words are about its cache; git's, where they are there, say why.
+    reason=$(grep -aoE "unable to access .*|Could not resolve host.*|Connection (refused|timed out).*|Failed to clone.*" "$logs/fetch.log" | head -n 1)
+    stop "The Swift packages this one depends on could not be fetched from github.com, is it within reach?${reason:+ $reason} (the log is $logs/fetch.log)"
 }
 
 # set_up [COMMAND...]: everything a fresh machine with a toolchain needs, or one sentence why not.
