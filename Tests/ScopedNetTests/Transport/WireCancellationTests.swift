@@ -5,6 +5,11 @@ import Testing
 
 @testable import ScopedNet
 
+/// libcurl 7.88 submits RST_STREAM when a transfer is removed and does not write it: the server learns of a cancel with the connection's next
+/// bytes. On HTTP/1.1 the socket is closed at once.
+private let resetsStreams: ConditionTrait = .enabled(
+    if: Capabilities.current.curlVersionNumber >= 0x080000, "libcurl \(Capabilities.current.curlVersion) does not write RST_STREAM when a transfer is cancelled")
+
 /// G10: the wire falls silent too.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct WireCancellationTests {
@@ -84,7 +89,7 @@ struct WireCancellationTests {
         }
     }
 
-    @Test(arguments: [ScriptedResponse.Stall.beforeHead, .afterHead, .afterBytes(10_000)])
+    @Test(resetsStreams, arguments: [ScriptedResponse.Stall.beforeHead, .afterHead, .afterBytes(10_000)])
     func g10TheStreamIsResetAndTheConnectionStays(_ stall: ScriptedResponse.Stall) async throws {
         try await withWire(.tls(authority, [.http2])) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
             wire.server.on("/slow", .ok(.repeating(7, count: 50_000)).stalling(.afterBytes(1_000)))
@@ -104,7 +109,7 @@ struct WireCancellationTests {
         }
     }
 
-    @Test func g10BytesStopOnHTTP2() async throws {
+    @Test(resetsStreams) func g10BytesStopOnHTTP2() async throws {
         try await withWire(.tls(authority, [.http2])) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 40)))
             wire.server.on("/after", .ok("fine"))
@@ -119,7 +124,7 @@ struct WireCancellationTests {
     }
 
     /// Cancelled streams must not eat the connection's window until nothing can be received any more.
-    @Test func g10ManyCancelledStreamsLeaveTheHostUsable() async throws {
+    @Test(resetsStreams) func g10ManyCancelledStreamsLeaveTheHostUsable() async throws {
         try await withWire(.tls(authority, [.http2])) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 30)))
             wire.server.on("/after", .ok(.repeating(7, count: 1 << 20)))
@@ -135,7 +140,7 @@ struct WireCancellationTests {
         }
     }
 
-    @Test func g10UploadsOverHTTP2() async throws {
+    @Test(resetsStreams) func g10UploadsOverHTTP2() async throws {
         try await withWire(.tls(authority, [.http2])) {
             $0.tls.certificateAuthority = .pem(authority.certificatePEM)
             $0.options.httpVersion = .http2
