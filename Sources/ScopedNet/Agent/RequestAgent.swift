@@ -13,6 +13,8 @@ public final class RequestAgent: Sendable {
     }
 
     private struct Shard {
+        // Safety: the list owns one retain for each run in it, taken in `retain` and given back in `remove`; the links in the runs are touched
+        // under this shard's lock only.
         var head: Unmanaged<RunCore>?
     }
 
