@@ -3,23 +3,28 @@ extension RunCore {
     func deliver(_ delivery: Delivery) {
         switch delivery {
         case .events: pump()
-        case .ending:
-            StepDoor.pass(.delivering, id)
-            deliverEnding()
-        case .cancelled:
-            StepDoor.pass(.delivering, id)
-            deliverCancelled()
+        case .ending: sayEnding()
+        case .cancelled: sayCancelled()
         }
+    }
+
+    private func sayEnding() {
+        StepDoor.pass(.delivering, id)
+        deliverEnding()
+    }
+
+    private func sayCancelled() {
+        StepDoor.pass(.delivering, id)
+        deliverCancelled()
     }
 
     /// Says what has gathered, in order, until nothing is left or an entry has to continue elsewhere (it calls this again).
     func pump() {
         while let entry = feed?.next() {
-            StepDoor.pass(.delivering, id)
             switch entry {
             case .observed(let event): feed?.observers.forEach { $0.observe(event) }
-            case .ending: deliverEnding()
-            case .cancelled: deliverCancelled()
+            case .ending: sayEnding()
+            case .cancelled: sayCancelled()
             case .start, .head, .sent, .received:
                 // Bytes still arrive until the socket is closed; a cancelled run no longer tells of them.
                 if mayGoOn, let feed {

@@ -399,6 +399,7 @@ package class RunCore: BagMember, @unchecked Sendable {
 private final class RunLink: BagMember, @unchecked Sendable {
     // Safety: as the base class; `run` is constant.
     private let run: RunCore
+    override var stepNumber: UInt64 { run.id }
 
     init(_ run: RunCore) {
         self.run = run

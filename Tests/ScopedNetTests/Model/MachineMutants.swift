@@ -60,6 +60,7 @@ struct MachineMutants {
     private mutating func mutate(_ original: String) -> [String] {
         let code = original.trimmingCharacters(in: .whitespaces)
         guard !code.hasPrefix("//") else { return [original] }
+        if file == "RunStage.swift" { return [packing(original)] }
         if let match = original.firstMatch(of: /func (\w+)\(.*\)(?: -> (\w+))? \{$/) {
             function = String(match.1)
             answer = match.2.map(String.init) ?? ""
@@ -85,6 +86,19 @@ struct MachineMutants {
             text = String(match.3)
         }
         return [prefix + statements(text)]
+    }
+
+    /// `RunStage`: a stage packed as another, or unpacked as none.
+    private mutating func packing(_ text: String) -> String {
+        if let match = text.firstMatch(of: /^(\s*case \.(\w+)(?:\(let number\))?: )(number << 3 \| )?(\d)$/) {
+            let shift = match.3.map(String.init) ?? ""
+            let number = add("word, \(match.2) is packed as another")
+            return "\(match.1)mutated(\(number), true) ? \(shift)\(match.4 == "5" ? "4" : "5") : \(shift)\(match.4)"
+        }
+        if let match = text.firstMatch(of: /^(\s*case \d: self = )(\.(\w+).*)$/) {
+            return "\(match.1)mutated(\(add("init, \(match.3) is unpacked as idle")), true) ? .idle : \(match.2)"
+        }
+        return text
     }
 
     private mutating func statements(_ text: String) -> String {
@@ -142,13 +156,13 @@ struct MachineMutants {
         if let match = text.firstMatch(of: /^ (true|false|goesOn)$/) {
             var expression = String(match.1)
             for condition in conditions {
-                expression = "mutated(\(add("\(function), \(condition): the opposite")), \(condition)) ? !\(match.1) : (\(expression))"
+                expression = "mutated(\(add("\(condition): the opposite")), \(condition)) ? !\(match.1) : (\(expression))"
             }
             return " " + expression
         }
         guard let match = text.firstMatch(of: /^(.*Bool \{ )(phase == \.\w+) (\|\||&&) (.*?)( \})$/) else { return text }
         let neutral = match.3 == "||" ? "false" : "true"
-        let (first, second) = (add("\(function): without \(match.2)"), add("\(function): without \(match.4)"))
+        let (first, second) = (add("without \(match.2)"), add("without \(match.4)"))
         return
             "\(match.1)(mutated(\(first), true) ? \(neutral) : \(match.2)) \(match.3) (mutated(\(second), true) ? \(neutral) : (\(match.4)))\(match.5)"
     }
@@ -160,7 +174,7 @@ struct MachineMutants {
 
     private mutating func add(_ text: String) -> Int {
         let number = all.count + 1
-        all.append(Mutant(number: number, file: file, line: line, text: "\(function), \(text)"))
+        all.append(Mutant(number: number, file: file, line: line, text: function.isEmpty ? text : "\(function), \(text)"))
         return number
     }
 }

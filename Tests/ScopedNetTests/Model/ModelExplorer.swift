@@ -277,8 +277,8 @@ extension Label {
     var takesBack: Bool {
         switch self {
         case .tearDown, .destroy, .destroyed, .tearLook, .abortRead, .abortQueue, .abortTransfer, .abortWaits, .stopLook, .leaveOwn, .retire, .retireRare,
-            .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerLook, .queueTimerDrop, .queueLook, .queueTake,
-            .beginSecondLook, .beginCancel, .againStage, .againTimer, .againStore, .againFlag, .againLook, .againDrop, .againTake,
+            .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerNote, .queueTimerLook, .queueTimerDrop, .queueLook, .queueTake,
+            .beginSecondLook, .beginCancel, .againStage, .againTimer, .againStore, .againFlag, .againNote, .againLook, .againDrop, .againTake,
             .eventWithdraw, .endWithdraw: true
         default: false
         }

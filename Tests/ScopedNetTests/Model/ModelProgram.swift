@@ -20,7 +20,8 @@ enum Label: UInt8, CaseIterable {
     // stopWork, lastWordSaid, workEnded, retire
     case stopLook, stopAborted, workEnded, said, saidLook, retire, retireRare, retireAgent
     // submitAttempt
-    case submitLook, submitStore, submitEnter, queueTimer, queueTimerStore, queueTimerFlag, queueTimerLook, queueTimerDrop, queueLook, queueTake
+    case submitLook, submitStore, submitEnter, queueTimer, queueTimerStore, queueTimerFlag, queueTimerNote, queueTimerLook, queueTimerDrop, queueLook
+    case queueTake
     // AdmissionQueue.grant and beginTransfer
     case granted, slotBack
     case beginLook, beginSuspended, beginPark, beginParked, beginUnpark, beginWait, beginStage, beginStart, beginSecondLook, beginCancel
@@ -29,7 +30,7 @@ enum Label: UInt8, CaseIterable {
     // The network: didFinishWith, attemptFinished
     case network, finishLook, finishDecide
     // again(after:)
-    case againStage, againTimer, againStore, againFlag, againLook, againDrop, againTake
+    case againStage, againTimer, againStore, againFlag, againNote, againLook, againDrop, againTake
     // complete
     case completeStage, complete
     case worker, workStage, workLook, work
@@ -147,13 +148,13 @@ struct Machine {
         case .leaveOwn, .leaveClearing, .leaveRemove, .leaveRare, .leaveFurther: return leave(label)
         case .abortRead, .abortQueue, .abortTransfer, .abortWaits: return abort(label)
         case .stopLook, .stopAborted, .workEnded, .said, .saidLook, .retire, .retireRare, .retireAgent: return depart(label)
-        case .submitLook, .submitStore, .submitEnter, .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerLook, .queueTimerDrop, .queueLook,
-            .queueTake: return submit(label)
+        case .submitLook, .submitStore, .submitEnter, .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerNote, .queueTimerLook, .queueTimerDrop,
+            .queueLook, .queueTake: return submit(label)
         case .granted, .slotBack, .beginLook, .beginSuspended, .beginPark, .beginParked, .beginUnpark, .beginWait, .beginStage, .beginStart,
             .beginSecondLook, .beginCancel, .beginSuspension, .begun: return begin(label)
         case .applyLook, .applyTell, .applyLookAgain, .suspendLook, .suspendSet, .suspendStage, .suspendUnpark, .suspendNext: return suspend(label)
         case .network, .finishLook, .finishDecide: return network(label, choice)
-        case .againStage, .againTimer, .againStore, .againFlag, .againLook, .againDrop, .againTake: return again(label)
+        case .againStage, .againTimer, .againStore, .againFlag, .againNote, .againLook, .againDrop, .againTake: return again(label)
         case .completeStage, .complete, .worker, .workStage, .workLook, .work: return work(label, choice)
         case .timer, .retryFired, .queueFired: return timer(label, choice)
         case .lane, .eventRead, .eventAdmit, .eventClosed, .eventWithdraw, .eventWithdrawn, .call, .calling, .callOut: return lane(label)
@@ -736,10 +737,11 @@ struct Machine {
             jump(.queueTimerFlag)
         case .queueTimerFlag:
             s.runs[r].rareFlag = true
+            jump(.queueTimerNote)
+        case .queueTimerNote:
+            if s.runs[r].retired { dropRare() }
             jump(.queueTimerLook)
         case .queueTimerLook:
-            // `noteRare`, then the stage and the gate.
-            if s.runs[r].retired { dropRare() }
             let isMine = flaw == .queueTimerIsAnybodys ? stageIsQueued : stage == .queued(UInt64(s.threads[t].exchange))
             jump(isMine && mayGoOn ? .queueLook : .queueTimerDrop)
         case .queueTimerDrop:
@@ -980,9 +982,11 @@ struct Machine {
             jump(.againFlag)
         case .againFlag:
             s.runs[r].rareFlag = true
+            jump(.againNote)
+        case .againNote:
+            if s.runs[r].retired { dropRare() }
             jump(.againLook)
         case .againLook:
-            if s.runs[r].retired { dropRare() }
             if mayGoOn { ret() } else { jump(.againDrop) }
         case .againDrop:
             dropWait(bit(s.threads[t].exchange))

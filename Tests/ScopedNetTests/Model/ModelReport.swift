@@ -45,7 +45,7 @@ enum ModelReport {
     }
 
     /// Mistakes in the machines themselves: `select` switches one on. Prints which were killed; the caller judges the survivors.
-    static func mutants(_ numbers: Range<Int>, limit: Int, select: (Int) -> Void) {
+    static func mutants(_ numbers: [Int], limit: Int, select: (Int) -> Void) {
         for number in numbers {
             select(number)
             if let (scenario, report, states) = firstViolation(flaw: .none, limit: limit, withLarge: true) {

@@ -79,6 +79,7 @@ extension Scenario {
             $0.script = [.okDecoded, .ok, .ok, .ok]
             $0.usesBag = true
         },
+        Scenario("decode stage, suspend and resume", [.starter0, .suspender, .lane, .network, .worker]) { $0.script = [.okDecoded, .ok, .ok, .ok] },
         Scenario("queue: place, grant, cancel", [.starter0, .cancel, .cancelAgain, .lane, .network, .otherRequest]) { $0.hasQueue = true },
         Scenario("queue: timeout, grant, cancel", [.starter0, .cancel, .lane, .network, .otherRequest, .timer]) {
             $0.hasQueue = true

@@ -34,6 +34,17 @@ final class HandTiming: Timing {
         }
     }
 
+    /// Fires the one that waits longest or shortest.
+    func fire(longest: Bool) -> Bool {
+        let number = state.withLock { state in
+            let all = state.armed
+            return (longest ? all.max { $0.due < $1.due } : all.min { $0.due < $1.due })?.number
+        }
+        guard let number, let action = take(where: { $0 == number }) else { return false }
+        action()
+        return true
+    }
+
     /// Fires the timer that is due first. Returns false when there is none.
     @discardableResult
     func fire() -> Bool {

@@ -1,0 +1,506 @@
+import Foundation
+import HTTPTypes
+
+@testable import ScopedNet
+
+/// Forces one trace of the model upon the real engine: each of its threads is stopped at every door, and goes on when the trace says so. After
+/// each stride the engine must look as the model does.
+final class Replayer: @unchecked Sendable {
+    // Safety: `places`, `permits`, `runID` and `isFree` are guarded by `condition`; what happened is in locks; the rest is constant.
+    private enum Place: Equatable { case absent, running, stopped(Door), finished }
+
+    struct Mismatch: Error, CustomStringConvertible {
+        let description: String
+        /// Not a mismatch: what is said to a listened-to run goes out with the network's turn, which is stopped here and never is there.
+        var isHeldBack = false
+    }
+
+    /// Where the run is told apart from those of other tests.
+    private final class RoleThread: Thread {
+        let replayer: Replayer
+        let number: Int
+        private let work: () -> Void
+
+        init(_ replayer: Replayer, _ number: Int, _ work: @escaping () -> Void) {
+            self.replayer = replayer
+            self.number = number
+            self.work = work
+            super.init()
+        }
+
+        override func main() {
+            work()
+            replayer.leave(number)
+        }
+    }
+
+    private struct Seen {
+        var successes = 0
+        var failures = 0
+        var ends: [EndReason] = []
+        var isInCall = false
+        var isSilent = false
+        var complaints: [String] = []
+    }
+
+    private static let laneKey = DispatchSpecificKey<ObjectIdentifier>()
+
+    private let setup: Setup
+    private let strider: Strider
+    private let session: Session
+    private let transport = ReplayTransport()
+    private let timing = HandTiming()
+    private let queue = DispatchQueue(label: "replay")
+    private let bags: [DeallocBag]
+    private let laneNumber: Int
+    private let workerNumber: Int
+    private let starterNumber: Int
+    private let condition = NSCondition()
+    private var places = [Place](repeating: .absent, count: 8)
+    private var permits = [Int](repeating: 0, count: 8)
+    private var runID: UInt64 = 0
+    private var isFree = false
+    private let seen = Lock(Seen())
+    private let results = Lock([CancelResult?](repeating: nil, count: 8))
+    private let core = Lock<RunCore?>(nil)
+    private var request: (() -> Void)?
+    private var canary: WeakReference<Canary>
+
+    init(_ scenario: Scenario) {
+        setup = scenario.setup
+        strider = Strider(explorer: Explorer(setup: scenario.setup))
+        func number(_ role: Setup.Role) -> Int { scenario.setup.numbers.first { scenario.setup.roles[$0] == role } ?? -1 }
+        (laneNumber, workerNumber, starterNumber) = (number(.lane), number(.worker), number(.starter0))
+        let parent = DeallocBag(label: "first")
+        bags = [parent, setup.isChild ? parent.child(label: "child") : DeallocBag(label: "second")]
+        var configuration = Session.Configuration(transport: transport, agent: RequestAgent(), deliveryQueue: queue)
+        configuration.timing = timing
+        configuration.random = { 0.5 }
+        if setup.hasQueue { configuration.limits.perHost = 1 }
+        if setup.isQueueFull { configuration.limits.queued = 0 }
+        configuration.options.timeouts.queue = setup.hasQueueTimeout ? .seconds(10_000) : nil
+        var retry = RetryPolicy.standard
+        retry.maxAttempts = 5
+        configuration.options.retry = retry
+        session = Session(configuration: configuration)
+        let fresh = Canary()
+        canary = WeakReference(fresh)
+        queue.setSpecific(key: Self.laneKey, value: ObjectIdentifier(self))
+        request = makeRequest(fresh)
+    }
+
+    /// What the starter does.
+    private func makeRequest(_ canary: Canary) -> () -> Void {
+        var isDecoded = false
+        for index in setup.script.indices where setup.script[index] == .okDecoded { isDecoded = true }
+        let url = setup.failsPreparation ? "http://" : "http://h/"
+        return isDecoded ? starting(session.request(url, decoder: .json([Int].self)), canary) : starting(session.request(url), canary)
+    }
+
+    private func starting<Value>(_ request: Request<Value>, _ canary: Canary) -> () -> Void {
+        request.options { [release = setup.release] options in
+            options.release = release == .detached ? .detached : .untilFinished
+        }
+        let origin = CodeOrigin("replay", 1)
+        let setup = setup
+        request.arm { handlers in
+            handlers.success = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { $0.successes += 1 } })
+            handlers.failure = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { $0.failures += 1 } })
+            if setup.hasProgress { handlers.sent = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { _ in } }) }
+            if setup.hasOnEnd { handlers.end = .one(Callback(lane: nil, origin: origin) { [weak self] reason in self?.seen.withLock { $0.ends.append(reason) } }) }
+        }
+        let bag = setup.usesBag ? bags[setup.bag(0)] : nil
+        return { _ = request.start(in: bag?.storage, origin: origin) }
+    }
+
+    private func inCall(_ canary: Canary, _ change: (inout Seen) -> Void) {
+        seen.withLock { seen in
+            change(&seen)
+            if seen.isSilent { seen.complaints.append("called after a cancel said that nothing will be") }
+            if seen.isInCall { seen.complaints.append("two calls at once") }
+            seen.isInCall = true
+        }
+        stop(laneNumber, .inCall)
+        if setup.cancelsInCall { _ = core.withLock { $0 }?.cancel(.explicit) }
+        seen.withLock { $0.isInCall = false }
+    }
+
+    // MARK: The doors
+
+    /// A `StepDoor` visitor.
+    func visit(_ step: Step, _ run: UInt64) {
+        let role = Thread.current as? RoleThread
+        let isMine = role?.replayer === self
+        condition.lock()
+        if runID == 0, isMine, role?.number == starterNumber, run != 0 { runID = run }
+        let isThisRun = run != 0 && run == runID
+        condition.unlock()
+        guard isThisRun || (run == 0 && isMine) else { return }
+        let number: Int
+        if let role, isMine {
+            number = role.number
+        } else if DispatchQueue.getSpecific(key: Self.laneKey) == ObjectIdentifier(self) {
+            number = laneNumber
+        } else {
+            number = workerNumber
+        }
+        guard number >= 0 else { return }
+        switch step {
+        case .delivering, .beforeCall, .beforeDecode: stop(number, .idle)
+        default: if let door = Door(rawValue: step.rawValue) { stop(number, door) }
+        }
+    }
+
+    private func stop(_ number: Int, _ door: Door) {
+        condition.lock()
+        defer { condition.unlock() }
+        guard !isFree else { return }
+        places[number] = .stopped(door)
+        condition.broadcast()
+        while permits[number] == 0, !isFree { condition.wait() }
+        if !isFree { permits[number] -= 1 }
+    }
+
+    private func leave(_ number: Int) {
+        condition.lock()
+        places[number] = .finished
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    private func wait(_ number: Int, _ isThere: (Place) -> Bool, _ what: String) throws(Mismatch) {
+        let deadline = Date(timeIntervalSinceNow: 10)
+        condition.lock()
+        defer { condition.unlock() }
+        while !isThere(places[number]) {
+            guard condition.wait(until: deadline) else {
+                throw Mismatch(description: "\(setup.roles[number]) should come to \(what), is \(places[number])")
+            }
+        }
+    }
+
+    /// The door a thread stands at, if it comes to one in time.
+    private func place(of number: Int, within seconds: Double) -> Door? {
+        let deadline = Date(timeIntervalSinceNow: seconds)
+        condition.lock()
+        defer { condition.unlock() }
+        while true {
+            if case .stopped(let door) = places[number] { return door }
+            if !condition.wait(until: deadline) { return nil }
+        }
+    }
+
+    // MARK: One trace
+
+    func replay(_ trace: [Move]) throws(Mismatch) {
+        var state = strider.explorer.initial
+        if setup.hasQueue { occupySlot() }
+        for (index, move) in trace.enumerated() {
+            guard let (next, door) = strider.stride(state, move) else { throw Mismatch(description: "the trace is not the model's") }
+            state = next
+            do throws(Mismatch) {
+                try take(move, to: door, state)
+                try compare(state, move)
+            } catch {
+                if error.isHeldBack { throw error }
+                throw Mismatch(description: "stride \(index + 1) of \(trace.count), \(setup.roles[move.thread]) to \(door): \(error)")
+            }
+        }
+        try checkEnd(state)
+    }
+
+    /// Lets everybody run on, so that nothing stays behind.
+    func release() {
+        condition.lock()
+        isFree = true
+        condition.broadcast()
+        condition.unlock()
+        request = nil
+        transport.forget()
+    }
+
+    private func take(_ move: Move, to door: Door, _ state: ModelState) throws(Mismatch) {
+        let number = move.thread
+        let role = setup.roles[number]
+        switch role {
+        case .lane:
+            let network = setup.numbers.first { setup.roles[$0] == .network } ?? 0
+            if setup.hasProgress, place(of: number, within: 0.1) == nil, place(of: network, within: 0) != nil {
+                throw Mismatch(description: "held back", isHeldBack: true)
+            }
+            try wait(number, { if case .stopped = $0 { true } else { false } }, "its next item")
+            if door == .idle, state.laneCount == 0 {
+                grant(number)
+                queue.async { self.leave(number) }
+                return try wait(number, { $0 == .finished }, "the end of its items")
+            }
+            grant(number)
+            return try wait(number, { $0 == .stopped(door) }, "\(door)")
+        case .worker:
+            try wait(number, { if case .stopped = $0 { true } else { false } }, "its job")
+            grant(number)
+            // What the job did last is compared until it is so.
+            if door == .idle { return }
+            return try wait(number, { $0 == .stopped(door) }, "\(door)")
+        default:
+            condition.lock()
+            let place = places[number]
+            condition.unlock()
+            if case .stopped = place {
+                grant(number)
+            } else {
+                let work = action(move)
+                condition.lock()
+                places[number] = .running
+                condition.unlock()
+                RoleThread(self, number, work).start()
+            }
+            let isThrough = door == .finished || door == .idle
+            try wait(number, { isThrough ? $0 == .finished : $0 == .stopped(door) }, "\(door)")
+            if number == starterNumber, core.withLock({ $0 == nil }) {
+                let run = session.agent.liveRuns().first
+                core.withLock { $0 = run }
+            }
+        }
+    }
+
+    private func grant(_ number: Int) {
+        condition.lock()
+        places[number] = .running
+        permits[number] += 1
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    private func action(_ move: Move) -> () -> Void {
+        let number = move.thread
+        func cancel(_ reason: CancelReason) -> () -> Void {
+            {
+                let result = self.core.withLock { $0 }?.cancel(reason)
+                self.results.withLock { $0[number] = result }
+                self.seen.withLock { if result != .callbackRunning { $0.isSilent = true } }
+            }
+        }
+        switch setup.roles[number] {
+        case .starter0: return request ?? {}
+        case .cancel, .cancelAgain: return cancel(.explicit)
+        case .shutdown: return cancel(.shutdown)
+        case .dropHandle: return cancel(.requestReleased)
+        case .endBag: return { [bag = bags[setup.bag(0)]] in bag.end() }
+        case .endParent: return { [bag = bags[0]] in bag.end() }
+        case .cancelAllInBag: return { [bag = bags[setup.bag(0)]] in bag.cancelAll() }
+        case .join: return { [bag = bags[setup.bag(1)]] in _ = self.core.withLock { $0 }?.join(bag.storage) }
+        case .otherRequest: return { self.transport.succeedOther() }
+        case .timer:
+            let isQueue = move.choice % 8 / 4 == 0
+            return { _ = self.timing.fire(longest: isQueue) }
+        case .suspender:
+            return {
+                for round in 0..<Int(self.setup.suspensions) * 2 {
+                    if round > 0 { self.stop(number, .betweenSuspensions) }
+                    _ = self.core.withLock { $0 }?.setSuspended(round % 2 == 0)
+                }
+            }
+        case .network:
+            let (index, kind) = (move.choice % 12 / 3, move.choice % 3)
+            let response = setup.script[index]
+            return {
+                switch kind {
+                case 0: self.transport.progress(index)
+                case 1: self.transport.finish(index, response)
+                default: self.transport.finishCancelled(index)
+                }
+            }
+        default: return {}
+        }
+    }
+
+    private func occupySlot() {
+        let other = session.with { $0.agent = RequestAgent(); $0.deliveryQueue = DispatchQueue(label: "other") }
+        _ = other.request("http://h/other").start()
+        transport.keepOther()
+    }
+
+    // MARK: Comparing
+
+    private func picture(_ state: ModelState) -> [String] {
+        let run = state.runs[0]
+        var transfers: [String] = []
+        for index in 1..<5 where run.transfers[index].phase != .none {
+            let transfer = run.transfers[index]
+            let isOver = transfer.phase == .done
+            transfers.append(isOver ? "over" : "\(transfer.isCancelled ? "cancelled " : "")\(transfer.isPaused ? "paused" : "running")")
+        }
+        let timers = run.queueTimers.nonzeroBitCount + run.retryTimers.nonzeroBitCount
+        return [
+            "gate \(run.gate.phase) \(run.gate.reason) \(run.gate.goesOn)", "stage \(run.stage & 7)", "suspended \(run.suspended)",
+            "alive \(run.isHeld ? 1 : 0)", "bags \(Int(state.bags[0].count) + (state.bags[0].holdsChild ? 1 : 0)) \(state.bags[1].count)",
+            "waiting \(run.waiting == 0 ? 0 : 1)", "slots \(setup.hasQueue ? Int(state.slotsInUse) : 0)", "timers \(timers)", "transfers \(transfers)",
+            "calls \(run.successes) \(run.failures) \(run.ends)",
+        ]
+    }
+
+    private func picture(_ core: RunCore) -> [String] {
+        let gate = core.gateState
+        let counts = seen.withLock { ($0.successes, $0.failures, $0.ends.count) }
+        return [
+            "gate \(gate.phase) \(gate.reason) \(gate.goesOn)", "stage \(core.stage.word & 7)", "suspended \(core.isSuspended)",
+            "alive \(session.agent.liveRuns().count)", "bags \(bags[0].count) \(bags[1].count)", "waiting \(session.admission.waitingCount)",
+            "slots \(setup.hasQueue ? session.admission.activeCount : 0)", "timers \(timing.armedCount)", "transfers \(transport.picture)",
+            "calls \(counts.0) \(counts.1) \(counts.2)",
+        ]
+    }
+
+    private func compare(_ state: ModelState, _ move: Move) throws(Mismatch) {
+        guard let core = core.withLock({ $0 }) else { return }
+        let expected = picture(state)
+        var actual = picture(core)
+        // The last instructions of a job or a lane's item may still be under way.
+        var patience = 2_000
+        while actual != expected, patience > 0 {
+            usleep(500)
+            patience -= 1
+            actual = picture(core)
+        }
+        let differences = zip(expected, actual).filter { $0 != $1 }.map { "\($0) in the model, \($1) in the engine" }
+        guard differences.isEmpty else { throw Mismatch(description: differences.joined(separator: "; ")) }
+        if state.threads[move.thread].depth == 0, let result = results.withLock({ $0[move.thread] }) {
+            let predicted = [CancelResult.cancelled, .cancelled, .callbackRunning, .alreadyEnded][Int(state.threads[move.thread].result)]
+            guard result == predicted else { throw Mismatch(description: "cancel said \(result), the model \(predicted)") }
+        }
+    }
+
+    /// The guarantees themselves, whatever the model says.
+    private func checkEnd(_ state: ModelState) throws(Mismatch) {
+        guard let run = core.withLock({ $0 }) else { throw Mismatch(description: "no run") }
+        var complaints = seen.withLock { $0.complaints }
+        let (successes, failures, ends) = seen.withLock { ($0.successes, $0.failures, $0.ends) }
+        if !run.gateState.isOver { complaints.append("the run never ended: \(run.status)") }
+        if successes + failures > 1 { complaints.append("\(successes) successes, \(failures) failures") }
+        if setup.hasOnEnd {
+            if ends.count != 1 { complaints.append("onEnd came \(ends.count) times") }
+            let isCancelled = ends.first?.isCancelled ?? false
+            if isCancelled, successes + failures > 0 { complaints.append("cancelled and called") }
+            if !isCancelled, successes + failures != 1 { complaints.append("ended without a call") }
+            if let end = ends.first, number(of: end) != state.runs[0].endReason { complaints.append("it ended \(end)") }
+        }
+        if session.agent.liveCount != 0 { complaints.append("the agent keeps it") }
+        if bags[1].count != 0 || bags[0].count > (setup.isChild ? 1 : 0) { complaints.append("a bag keeps it") }
+        if timing.armedCount != 0 { complaints.append("a timer is left") }
+        if session.admission.waitingCount != 0 { complaints.append("it still waits") }
+        request = nil
+        var patience = 2_000
+        while canary.object != nil, patience > 0 {
+            usleep(500)
+            patience -= 1
+        }
+        if canary.object != nil { complaints.append("its closures are alive") }
+        guard complaints.isEmpty else { throw Mismatch(description: "at the end: " + complaints.joined(separator: "; ")) }
+    }
+
+    private func number(of end: EndReason) -> UInt8 {
+        switch end {
+        case .succeeded: Reason.succeeded
+        case .failed: Reason.failed
+        case .cancelled(let reason): reason.name.rawValue
+        }
+    }
+}
+
+/// A transport that only notes; the trace decides what comes when.
+private final class ReplayTransport: Transport {
+    private struct Transfer: Sendable {
+        let request: TransferRequest
+        let sink: any TransferSink
+        var isCancelled = false
+        var isPaused = false
+        var isOver = false
+    }
+
+    private struct State {
+        var transfers: [Transfer] = []
+        var other: Transfer?
+        var progress: Int64 = 0
+    }
+
+    private let state = Lock(State())
+
+    func start(_ transfer: TransferRequest, sink: any TransferSink) {
+        state.withLock { $0.transfers.append(Transfer(request: transfer, sink: sink)) }
+    }
+
+    func cancel(_ id: TransferID) { change(id) { $0.isCancelled = true } }
+    func suspend(_ id: TransferID) { change(id) { $0.isPaused = true } }
+    func resume(_ id: TransferID) { change(id) { $0.isPaused = false } }
+    func shutdown() async {}
+
+    private func change(_ id: TransferID, _ body: (inout Transfer) -> Void) {
+        state.withLock { state in
+            guard let index = state.transfers.firstIndex(where: { $0.request.id == id }), !state.transfers[index].isOver else { return }
+            body(&state.transfers[index])
+        }
+    }
+
+    var picture: [String] {
+        state.withLock { state in
+            state.transfers.map { $0.isOver ? "over" : "\($0.isCancelled ? "cancelled " : "")\($0.isPaused ? "paused" : "running")" }
+        }
+    }
+
+    /// What was started first is the request that has the slot.
+    func keepOther() { state.withLock { $0.other = $0.transfers.removeFirst() } }
+
+    func forget() {
+        let old = state.withLock { state in
+            defer { state = State() }
+            return state
+        }
+        _ = old
+    }
+
+    private func end(_ transfer: Transfer?, _ result: TransferResult) {
+        guard let transfer else { return }
+        let turn = TransportTurn()
+        transfer.sink.transfer(transfer.request.id, didFinishWith: result, turn: turn)
+        turn.end()
+    }
+
+    private func take(_ index: Int) -> Transfer? {
+        state.withLock { state in
+            guard index < state.transfers.count else { return nil }
+            state.transfers[index].isOver = true
+            return state.transfers[index]
+        }
+    }
+
+    func succeedOther() { end(state.withLock { $0.other }, TransferResult(head: ResponseHead(status: 200))) }
+
+    func progress(_ index: Int) {
+        let (transfer, count) = state.withLock { state in
+            state.progress += 1
+            return (state.transfers[index], state.progress)
+        }
+        let turn = TransportTurn()
+        transfer.sink.transfer(transfer.request.id, didSend: count, of: 100, turn: turn)
+        turn.end()
+    }
+
+    func finishCancelled(_ index: Int) {
+        end(take(index), TransferResult(error: NetworkError(.cancelled, phase: .receiving, message: "cancelled")))
+    }
+
+    func finish(_ index: Int, _ response: Setup.Response) {
+        var result = TransferResult(head: ResponseHead(status: 200))
+        switch response {
+        case .ok: break
+        case .okDecoded: result.body = Data("[1]".utf8)
+        case .failure: result = TransferResult(error: NetworkError(.bodyTooLarge, phase: .receiving, message: "scripted"))
+        case .redirect: result = TransferResult(head: ResponseHead(status: 302, headers: [.location: "http://h/\(index)"]))
+        case .retryNow:
+            result = TransferResult(error: NetworkError(.connectionLost, phase: .receiving, message: "scripted"))
+            result.metrics.isConnectionReused = true
+        case .retryLater: result = TransferResult(head: ResponseHead(status: 503))
+        }
+        end(take(index), result)
+    }
+}
