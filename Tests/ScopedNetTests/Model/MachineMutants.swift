@@ -16,13 +16,13 @@ struct MachineMutants {
     /// What the planted text calls.
     static let prelude = """
         nonisolated(unsafe) var activeMutant = 0
-        nonisolated(unsafe) var reachedMutants: Set<Int> = []
+        nonisolated(unsafe) var reachedMutants = [Bool](repeating: false, count: 1024)
         nonisolated(unsafe) var isRecording = false
 
         /// Whether a mutant is switched on here and now; without one, notes that this place was reached.
         @inline(__always)
         func mutated(_ number: Int, _ condition: Bool) -> Bool {
-            if isRecording, condition { reachedMutants.insert(number) }
+            if isRecording, condition { reachedMutants[number] = true }
             return condition && number == activeMutant
         }
         """

@@ -46,13 +46,19 @@ enum ModelReport {
 
     /// Mistakes in the machines themselves: `select` switches one on. Prints which were killed; the caller judges the survivors.
     static func mutants(_ numbers: [Int], limit: Int, select: (Int) -> Void) {
+        // What killed the last ones is tried first.
+        var scenarios = Scenario.ordered(withLarge: true)
         for number in numbers {
             select(number)
-            if let (scenario, report, states) = firstViolation(flaw: .none, limit: limit, withLarge: true) {
-                print("mutant: \(number) killed: \(report.violation) (\(report.violation.guarantee)) in \"\(scenario.name)\" after \(states) states")
-            } else {
-                print("mutant: \(number) survived")
+            var verdict = "survived"
+            for index in scenarios.indices {
+                let report = Explorer(setup: scenarios[index].setup).explore(limit: limit)
+                guard report.violation != .none else { continue }
+                verdict = "killed: \(report.violation) (\(report.violation.guarantee)) in \"\(scenarios[index].name)\""
+                scenarios.insert(scenarios.remove(at: index), at: 0)
+                break
             }
+            print("mutant: \(number) \(verdict)")
         }
         select(0)
     }
@@ -62,9 +68,9 @@ enum ModelReport {
         for scenario in Scenario.ordered(withLarge: false) { _ = Explorer(setup: scenario.setup).explore() }
     }
 
-    private static func firstViolation(flaw: Flaw, limit: Int, withLarge: Bool = false) -> (Scenario, Explorer.Report, Int)? {
+    private static func firstViolation(flaw: Flaw, limit: Int) -> (Scenario, Explorer.Report, Int)? {
         var states = 0
-        for scenario in Scenario.ordered(withLarge: withLarge) {
+        for scenario in Scenario.ordered(withLarge: false) {
             let report = Explorer(setup: scenario.setup, flaw: flaw).explore(limit: limit)
             states += report.states
             if report.violation != .none { return (scenario, report, states) }

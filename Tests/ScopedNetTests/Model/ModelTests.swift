@@ -68,6 +68,11 @@ import Testing
             #expect(status == 0)
             let reached = Set(lines.filter { $0.hasPrefix("reached: ") }.compactMap { Int($0.dropFirst(9)) })
             let killed = Set(lines.filter { $0.contains(" killed: ") }.compactMap { Int($0.split(separator: " ")[1]) })
+            for line in lines where Self.isSoaking && line.hasPrefix("mutant: ") {
+                guard let number = Int(line.split(separator: " ")[1]) else { continue }
+                let mutant = mutants.all[number - 1]
+                print("mutant: \(mutant.file):\(mutant.line) \(mutant.text):\(line.dropFirst("mutant: \(number)".count))")
+            }
             var open: [MachineMutants.Mutant] = []
             for mutant in mutants.all where !killed.contains(mutant.number) && reached.contains(mutant.number) {
                 let place = "\(mutant.file):\(mutant.line) \(mutant.text)"
@@ -167,7 +172,7 @@ import Testing
             isRecording = true
             ModelReport.visit()
             isRecording = false
-            for number in reachedMutants.sorted() { print("reached: \\(number)") }
+            for number in reachedMutants.indices where reachedMutants[number] { print("reached: \\(number)") }
             ModelReport.mutants(arguments[3].split(separator: ",").compactMap { Int($0) }, limit: Int(arguments[2])!) { activeMutant = $0 }
         }
         """
