@@ -112,9 +112,11 @@ struct WireCancellationTests {
             let request = try await wire.server.takeRequest()
             try await request.waitForBodyBytesSent(4 << 20)
             run.cancel()
-            #expect(try await request.ending() == .streamReset)
+            // Nobody else uses the connection; libcurl before 8 could only close it.
+            let ending = try await request.ending()
+            #expect([.streamReset, .clientClosed].contains(ending))
+            #expect(request.bodyBytesSent < 256 << 20)
             #expect(try await wire.send("/after").body == Data("fine".utf8))
-            #expect(wire.server.connectionsAccepted == 1)
         }
     }
 
