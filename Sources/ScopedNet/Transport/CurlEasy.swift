@@ -168,6 +168,30 @@ final class CurlEasy {
         }
     }
 
+    /// It may share its connection with others.
+    var isMultiplexed: Bool {
+        switch transfer?.options.httpVersion {
+        case .http1, nil: false
+        case .http2PriorKnowledge: true
+        case .automatic, .http2: transfer?.url.scheme == "https" && head.map { $0.version == "2" } ?? true
+        }
+    }
+
+    /// Closes the connection behind this transfer unless others share it.
+    func forbidReuse() {
+        isDirty = true
+        CurlOptions(handle: handle).set(CURLOPT_FORBID_REUSE, 1)
+    }
+
+    /// A transfer that is paused by its reader must not be disturbed.
+    var canFlush: Bool { !isSuspended && !isReadPaused && !isWritePaused }
+
+    /// Pausing and going on sends what waits on an HTTP/2 connection.
+    func flush() {
+        curl_easy_pause(handle, CURLPAUSE_RECV)
+        curl_easy_pause(handle, CURLPAUSE_CONT)
+    }
+
     // MARK: Ending
 
     /// The first reason wins; libcurl's code is then a consequence.
@@ -185,7 +209,8 @@ final class CurlEasy {
         result.error?.responseBytesReceived = result.metrics.headerBytesReceived > 0 || received > 0
         result.head = head
         result.body = body.take()
-        if case .stream(let stream) = destination { stream.finish(result.error) }
+        // A cancelled run tells its reader the reason by itself; here it is not known.
+        if case .stream(let stream) = destination, result.error?.code != .cancelled { stream.finish(result.error) }
         return result
     }
 

@@ -129,7 +129,7 @@ final class CurlLoop {
         case .cancel(let id):
             guard let easy = active[id] else { return false }
             easy.fail(with: .cancelledTransfer(easy))
-            finish(easy, CURLE_ABORTED_BY_CALLBACK)
+            abort(easy, CURLE_ABORTED_BY_CALLBACK)
             return true
         case .suspend(let id): return active[id].map { flow($0, $0.setSuspended(true)) } ?? false
         case .resume(let id): return active[id].map { flow($0, $0.setSuspended(false)) } ?? false
@@ -218,6 +218,19 @@ final class CurlLoop {
         sink.transfer(id, didFinishWith: result, turn: turn)
     }
 
+    /// Ends a transfer in its middle, and makes sure that the server hears of it.
+    ///
+    /// Before libcurl 8 the reset of an HTTP/2 stream waits in a buffer until something else happens on the connection, while the
+    /// server goes on sending. So the connection is closed when nobody else uses it, and flushed by one who does otherwise.
+    private func abort(_ easy: CurlEasy, _ code: CURLcode) {
+        guard easy.isMultiplexed, Capabilities.current.curlVersionNumber < 0x080000 else { return finish(easy, code) }
+        let port = easy.number(CURLINFO_LOCAL_PORT)
+        easy.forbidReuse()
+        finish(easy, code)
+        guard port > 0 else { return }
+        active.values.first { $0.canFlush && $0.isMultiplexed && $0.number(CURLINFO_LOCAL_PORT) == port }?.flush()
+    }
+
     private func recycle(_ easy: CurlEasy) {
         easy.end()
         if idle.count < Self.maxIdleHandles { idle.append(easy) } else { easy.destroy() }
@@ -241,7 +254,7 @@ final class CurlLoop {
         for easy in Array(active.values) {
             if let error = easy.overdue(now: now) {
                 easy.fail(with: error)
-                finish(easy, CURLE_OPERATION_TIMEDOUT)
+                abort(easy, CURLE_OPERATION_TIMEDOUT)
             } else {
                 arm(easy.nextDeadline(now: now))
             }

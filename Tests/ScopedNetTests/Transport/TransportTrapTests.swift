@@ -181,13 +181,16 @@ struct TransportTrapTests {
             }
             try await round()
             // The thread goes away by itself, a moment after its last socket.
-            func settled() async throws {
-                for _ in 0..<2_000 where networkThreads() > 0 || LiveObjects.snapshot().total > 0 { try await Task.sleep(for: .milliseconds(1)) }
+            func settled(descriptors: Int = .max) async throws {
+                for _ in 0..<2_000 {
+                    if networkThreads() == 0, LiveObjects.snapshot().total == 0, count("/proc/self/fd") <= descriptors { return }
+                    try await Task.sleep(for: .milliseconds(1))
+                }
             }
             try await settled()
             let before = count("/proc/self/fd")
             for _ in 0..<20 { try await round() }
-            try await settled()
+            try await settled(descriptors: before)
             guard networkThreads() == 0 else { print("\(networkThreads()) network threads"); exit(2) }
             guard LiveObjects.snapshot().total == 0 else { print(LiveObjects.snapshot()); exit(3) }
             guard count("/proc/self/fd") <= before else { print("\(before) descriptors became \(count("/proc/self/fd"))"); exit(4) }
