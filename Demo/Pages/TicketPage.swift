@@ -19,7 +19,7 @@ final class TicketPage: @MainActor RequestDelegate {
     func requestDidStart(_ run: RunInfo) { stages.append("started") }
     func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { stages.append("head \(head.status)") }
 
-    func request(_ run: RunInfo, didReceive progress: ScopedNet.Progress) {
+    func request(_ run: RunInfo, didReceive progress: TransferProgress) {
         if stages.last != "progress" { stages.append("progress") }
     }
 

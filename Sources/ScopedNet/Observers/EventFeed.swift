@@ -6,8 +6,8 @@ package final class EventFeed: Sendable {
         case observed(RequestEvent)
         case start
         case head(ResponseHead)
-        case sent(Progress)
-        case received(Progress)
+        case sent(TransferProgress)
+        case received(TransferProgress)
         case ending
         case cancelled
     }
@@ -16,8 +16,8 @@ package final class EventFeed: Sendable {
         var entries: [Entry] = []
         var next = 0
         var isScheduled = false
-        var sent: Progress?
-        var received: Progress?
+        var sent: TransferProgress?
+        var received: TransferProgress?
         /// The largest counts handed out: progress never goes back, also over retries.
         var sentReported: Int64 = -1
         var receivedReported: Int64 = -1
@@ -65,7 +65,7 @@ package final class EventFeed: Sendable {
         if hasHandlers { push(.head(head), from: run, turn: turn) }
     }
 
-    func pushSent(_ progress: Progress, from run: RunCore, turn: TransportTurn) {
+    func pushSent(_ progress: TransferProgress, from run: RunCore, turn: TransportTurn) {
         schedule(run, turn) { state in
             defer { state.sent = progress }
             guard state.sent == nil else { return false }
@@ -74,7 +74,7 @@ package final class EventFeed: Sendable {
         }
     }
 
-    func pushReceived(_ progress: Progress, from run: RunCore, turn: TransportTurn) {
+    func pushReceived(_ progress: TransferProgress, from run: RunCore, turn: TransportTurn) {
         schedule(run, turn) { state in
             defer { state.received = progress }
             guard state.received == nil else { return false }
@@ -86,9 +86,9 @@ package final class EventFeed: Sendable {
     /// The complete counts, always reported before the success.
     func pushFinalProgress(_ metrics: TransferMetrics, hasBody: Bool, from run: RunCore, turn: TransportTurn) {
         guard run.exchange.wantsProgress else { return }
-        if hasBody { pushSent(Progress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, turn: turn) }
+        if hasBody { pushSent(TransferProgress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, turn: turn) }
         let received = metrics.bodyBytesReceived
-        pushReceived(Progress(completed: received, total: received), from: run, turn: turn)
+        pushReceived(TransferProgress(completed: received, total: received), from: run, turn: turn)
     }
 
     private func schedule(_ run: RunCore, _ turn: TransportTurn?, _ change: (inout State) -> Bool) {

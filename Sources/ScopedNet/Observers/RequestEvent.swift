@@ -22,8 +22,8 @@ public struct RequestEvent: Sendable {
         case informational(ResponseHead)
         case headReceived(ResponseHead)
         /// Coalesced and monotonic, in wire bytes; the complete count is always reported.
-        case sent(Progress)
-        case received(Progress)
+        case sent(TransferProgress)
+        case received(TransferProgress)
         case redirected(from: String, to: String, status: Int)
         case attemptFinished(TransferMetrics, error: NetworkError?)
         /// The retry policy decided; `after` is nil when it decided against.
@@ -54,7 +54,7 @@ public struct RequestEvent: Sendable {
 }
 
 /// How far a body has come, in wire bytes.
-public struct Progress: Sendable, Hashable {
+public struct TransferProgress: Sendable, Hashable {
     public var completed: Int64
     /// Nil when the length is not known.
     public var total: Int64?

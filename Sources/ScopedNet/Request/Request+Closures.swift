@@ -135,7 +135,7 @@ extension Request {
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
     @discardableResult
     public func onUploadProgress(
-        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Progress) -> Void
+        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.sent.append(callback) }
@@ -145,7 +145,7 @@ extension Request {
     @discardableResult
     public func onUploadProgress<Owner: AnyObject>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Progress) -> Void
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.sent.append(callback) }
@@ -154,7 +154,7 @@ extension Request {
 
     @discardableResult
     public func onUploadProgress<Owner: Actor>(
-        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Progress) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.sent.append(callback) }
@@ -166,7 +166,7 @@ extension Request {
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
     @discardableResult
     public func onDownloadProgress(
-        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Progress) -> Void
+        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.received.append(callback) }
@@ -176,7 +176,7 @@ extension Request {
     @discardableResult
     public func onDownloadProgress<Owner: AnyObject>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Progress) -> Void
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.received.append(callback) }
@@ -185,7 +185,7 @@ extension Request {
 
     @discardableResult
     public func onDownloadProgress<Owner: Actor>(
-        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Progress) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.received.append(callback) }

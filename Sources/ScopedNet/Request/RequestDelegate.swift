@@ -6,8 +6,8 @@
 public protocol RequestDelegate: AnyObject {
     func requestDidStart(_ run: RunInfo)
     func request(_ run: RunInfo, didReceiveHead head: ResponseHead)
-    func request(_ run: RunInfo, didSend progress: Progress)
-    func request(_ run: RunInfo, didReceive progress: Progress)
+    func request(_ run: RunInfo, didSend progress: TransferProgress)
+    func request(_ run: RunInfo, didReceive progress: TransferProgress)
     /// `value` is what the request's decoder made.
     func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead)
     func request(_ run: RunInfo, didFailWith error: NetworkError)
@@ -18,8 +18,8 @@ public protocol RequestDelegate: AnyObject {
 extension RequestDelegate {
     public func requestDidStart(_ run: RunInfo) {}
     public func request(_ run: RunInfo, didReceiveHead head: ResponseHead) {}
-    public func request(_ run: RunInfo, didSend progress: Progress) {}
-    public func request(_ run: RunInfo, didReceive progress: Progress) {}
+    public func request(_ run: RunInfo, didSend progress: TransferProgress) {}
+    public func request(_ run: RunInfo, didReceive progress: TransferProgress) {}
     public func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) {}
     public func request(_ run: RunInfo, didFailWith error: NetworkError) {}
     public func requestDidEnd(_ run: RunInfo) {}

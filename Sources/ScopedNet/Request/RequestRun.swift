@@ -65,7 +65,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
             drive.file = file
             return .file(file)
         }
-        return super.bodyDestination()
+        return decoder.wantsBody ? super.bodyDestination() : .memoryPrefix(limit: 0)
     }
 
     override func canProcessInline(_ result: TransferResult) -> Bool {

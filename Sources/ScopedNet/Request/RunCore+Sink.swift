@@ -27,11 +27,11 @@ extension RunCore: TransferSink {
     }
 
     package func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, turn: TransportTurn) {
-        feed?.pushSent(Progress(completed: count, total: total), from: self, turn: turn)
+        feed?.pushSent(TransferProgress(completed: count, total: total), from: self, turn: turn)
     }
 
     package func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn) {
-        feed?.pushReceived(Progress(completed: count, total: total), from: self, turn: turn)
+        feed?.pushReceived(TransferProgress(completed: count, total: total), from: self, turn: turn)
     }
 
     package func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn) {

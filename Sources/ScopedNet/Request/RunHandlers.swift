@@ -15,8 +15,8 @@ package struct RunHandlers: Sendable {
         // Safety: belongs to the one `RunHandlers` that holds it; handlers are moved from place to place, and changed only while a request arms
         // them, under its lock.
         var head: CallbackList<ResponseHead> = .none
-        var sent: CallbackList<Progress> = .none
-        var received: CallbackList<Progress> = .none
+        var sent: CallbackList<TransferProgress> = .none
+        var received: CallbackList<TransferProgress> = .none
         var delegate: DelegateReference?
     }
 
@@ -26,11 +26,11 @@ package struct RunHandlers: Sendable {
         get { rare?.head ?? .none }
         set { withRare { $0.head = newValue } }
     }
-    package var sent: CallbackList<Progress> {
+    package var sent: CallbackList<TransferProgress> {
         get { rare?.sent ?? .none }
         set { withRare { $0.sent = newValue } }
     }
-    package var received: CallbackList<Progress> {
+    package var received: CallbackList<TransferProgress> {
         get { rare?.received ?? .none }
         set { withRare { $0.received = newValue } }
     }

@@ -7,11 +7,11 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
 
     /// - Parameter decode: gets the head and the body, content codings undone. What it throws becomes `decodingFailed`.
     public init(_ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value) {
-        any = AnyDecoder(decode, isImmediate: false)
+        any = AnyDecoder(decode, isImmediate: false, wantsBody: true)
     }
 
-    package init(immediately decode: @escaping @Sendable (ResponseHead, Data) throws -> Value) {
-        any = AnyDecoder(decode, isImmediate: true)
+    package init(immediately decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, wantsBody: Bool = true) {
+        any = AnyDecoder(decode, isImmediate: true, wantsBody: wantsBody)
     }
 }
 
@@ -20,10 +20,15 @@ package struct AnyDecoder: Sendable {
     package let decode: @Sendable (ResponseParts) throws -> AnyResponse
     /// Costs nothing, so that no hop is needed for it.
     package let isImmediate: Bool
+    /// False: the body is read, so that the connection can be used again, but not kept.
+    package let wantsBody: Bool
 
-    fileprivate init<Value: Sendable>(_ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, isImmediate: Bool) {
+    fileprivate init<Value: Sendable>(
+        _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, isImmediate: Bool, wantsBody: Bool
+    ) {
         self.decode = { parts in ValuedResponse(try decode(parts.head, parts.body), parts) }
         self.isImmediate = isImmediate
+        self.wantsBody = wantsBody
     }
 }
 
@@ -45,8 +50,8 @@ extension ResponseDecoder where Value == String {
 }
 
 extension ResponseDecoder where Value == ResponseHead {
-    /// Only the head matters; the body is read and dropped.
-    public static var head: Self { Self(immediately: { (head: ResponseHead, _: Data) in head }) }
+    /// Only the head matters; the body is read and dropped, whatever its size. Send HEAD (RFC 9110 section 9.3.2) to spare the server the body too.
+    public static var head: Self { Self(immediately: { (head: ResponseHead, _: Data) in head }, wantsBody: false) }
 }
 
 extension ResponseDecoder where Value: Decodable {

@@ -127,7 +127,9 @@ public final class Session: Sendable {
     /// The session's fields, overridden by the request's.
     func fields(_ own: HTTPFields, compressed: Bool) -> HTTPFields {
         var fields = configuration.headers
-        for name in Set(own.map(\.name)) { fields[fields: name] = own[fields: name] }
+        // In the caller's order: some servers, and every test that compares bytes, see it.
+        var seen: Set<HTTPField.Name> = []
+        for name in own.map(\.name) where seen.insert(name).inserted { fields[fields: name] = own[fields: name] }
         if fields[.acceptEncoding] == nil { fields[.acceptEncoding] = compressed ? ContentDecoder.acceptEncodingValue : "identity" }
         if fields[.userAgent] == nil { fields[.userAgent] = Configuration.defaultUserAgent }
         return fields

@@ -44,7 +44,7 @@ public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
             libcurl \(curlVersion), \(tlsLibrary.isEmpty ? "no TLS" : tlsLibrary)
             \(mark(!tlsLibrary.isEmpty, "TLS", otherwise: "https requests fail with tlsFailed"))
             \(mark(hasHTTP2, "HTTP/2", otherwise: "HTTP/1.1 is used"))
-            \(mark(pausesHTTP2Safely, "bounded HTTP/2 pausing", otherwise: "streamed and suspendable requests use HTTP/1.1"))
+            \(mark(pausesHTTP2Safely, "bounded HTTP/2 pausing", otherwise: "streamed responses and large uploads use HTTP/1.1"))
             \(mark(hasHTTP3, "HTTP/3", otherwise: "not offered; HTTP/2 is used"))
             \(mark(hasIPv6, "IPv6", otherwise: "IPv4 only"))
             \(mark(hasUnixSockets, "unix sockets", otherwise: "unixSocketPath fails"))

@@ -17,9 +17,9 @@ public struct RunTrace: Sendable, Identifiable {
         public internal(set) var started: ContinuousClock.Instant
         public internal(set) var head: ResponseHead?
         /// Wire bytes of the response body so far.
-        public internal(set) var received: Progress?
+        public internal(set) var received: TransferProgress?
         /// Wire bytes of the request body so far.
-        public internal(set) var sent: Progress?
+        public internal(set) var sent: TransferProgress?
         var lastSent: ContinuousClock.Instant?
         /// Known once the exchange is over.
         public internal(set) var metrics: TransferMetrics?

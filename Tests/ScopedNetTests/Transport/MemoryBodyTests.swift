@@ -51,6 +51,21 @@ struct MemoryBodyTests {
         }
     }
 
+    /// Who asks for the head alone keeps no body, and no limit on kept bytes stands in the way.
+    @Test func theHeadAloneKeepsNoBody() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.repeating(7, count: 3 << 20)))
+            for _ in 0..<2 {
+                let response = try await wire.session.request(wire.url + "/", decoder: .head).options { $0.maxBodyBytes = 1_000 }.response()
+                #expect(response.value.status == 200)
+                #expect(response.body.isEmpty)
+                #expect(response.metrics.bodyBytesReceived == 3 << 20)
+            }
+            // Read to its end, so the connection was used again.
+            #expect(wire.server.connectionsAccepted == 1)
+        }
+    }
+
     @Test func anErrorPageIsKeptUpToItsBound() async throws {
         try await withWire { $0.errorBodyBytes = 1_000 } _: { wire async throws in
             wire.server.on("/", .ok(.bytes(Array(bytes(50_000)))).with { $0.status = 500 })

@@ -5,14 +5,13 @@ import Testing
 
 @testable import ScopedNet
 
-private typealias Progress = ScopedNet.Progress
 
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct ProgressTests {
-    private func check(_ progress: [Progress], total: Int64) {
+    private func check(_ progress: [TransferProgress], total: Int64) {
         let counts = progress.map(\.completed)
         #expect(counts == counts.sorted(), "it went back")
-        #expect(progress.last == Progress(completed: total, total: total))
+        #expect(progress.last == TransferProgress(completed: total, total: total))
         #expect(progress.allSatisfy { $0.total == nil || $0.total == total })
     }
 
@@ -20,7 +19,7 @@ struct ProgressTests {
     func downloads(_ size: Int, _ framing: ScriptedResponse.Framing) async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: size)).framed(framing))
-            let progress = Gathered<Progress>()
+            let progress = Gathered<TransferProgress>()
             let order = Gathered<String>()
             wire.get()
                 .onDownloadProgress {
@@ -46,7 +45,7 @@ struct ProgressTests {
         for (index, body) in bodies.enumerated() {
             try await withWire { wire async throws in
                 wire.server.on("/", .ok())
-                let progress = Gathered<Progress>()
+                let progress = Gathered<TransferProgress>()
                 let ends = Gathered<String>()
                 wire.session.request(wire.url + "/", method: .post, body: body)
                     .onUploadProgress { progress.add($0) }
@@ -55,7 +54,7 @@ struct ProgressTests {
                 await wire.agent.idle()
                 let counts = progress.all.map(\.completed)
                 #expect(counts == counts.sorted(), "body \(index)")
-                #expect(progress.all.last == Progress(completed: Int64(size), total: Int64(size)), "body \(index) of \(size): \(ends.all)")
+                #expect(progress.all.last == TransferProgress(completed: Int64(size), total: Int64(size)), "body \(index) of \(size): \(ends.all)")
                 #expect(try await wire.server.takeRequest().bodyBytesReceived == size)
             }
         }
@@ -66,8 +65,8 @@ struct ProgressTests {
         try await withWire { $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) } _: { wire async throws in
             wire.server.enqueue(.status(503))
             wire.server.on("/", .ok(.bytes(Array(bytes(500_000)))))
-            let up = Gathered<Progress>()
-            let down = Gathered<Progress>()
+            let up = Gathered<TransferProgress>()
+            let down = Gathered<TransferProgress>()
             wire.session.request(wire.url + "/", method: .put, body: .data(bytes(500_000)))
                 .onUploadProgress { up.add($0) }
                 .onDownloadProgress { down.add($0) }
@@ -83,7 +82,7 @@ struct ProgressTests {
         let coded = CodedBodies.gzip(CodedBodies.text)
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.bytes(coded)).header("Content-Encoding", "gzip"))
-            let progress = Gathered<Progress>()
+            let progress = Gathered<TransferProgress>()
             wire.get().onDownloadProgress { progress.add($0) }.start()
             await wire.agent.idle()
             check(progress.all, total: Int64(coded.count))

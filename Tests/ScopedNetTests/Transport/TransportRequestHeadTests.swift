@@ -20,6 +20,18 @@ struct TransportRequestHeadTests {
         }
     }
 
+    @Test func fieldsKeepTheOrderTheyWereGivenIn() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok())
+            let names = (0..<12).map { "x-field-\($0 * 7 % 12)" }
+            var own = HTTPFields()
+            for name in names { own.append(HTTPField(name: try #require(HTTPField.Name(name)), value: "1")) }
+            _ = try await wire.session.request(wire.url + "/", headers: own).response()
+            let request = try await wire.server.takeRequest()
+            #expect(request.headers.map { $0.name.lowercased() }.filter { $0.hasPrefix("x-field") } == names)
+        }
+    }
+
     @Test func defaultFieldsGiveWayToTheRequestsOwn() async throws {
         try await withWire {
             $0.headers[.userAgent] = "mine"
