@@ -163,7 +163,9 @@ install_packages() {
         stop "This system has no apt: install pkg-config and the headers of libcurl, zlib, OpenSSL, brotli and zstd by hand."
     fi
     for package in "${library_packages[@]}"; do is_installed "$package" || missing+=("$package"); done
-    for package in pkg-config "$@"; do command -v "$package" >/dev/null || missing+=("$package"); done
+    # Servers are where not every user's PATH leads.
+    for package in pkg-config "$@"; do PATH=$PATH:/usr/sbin:/sbin command -v "$package" >/dev/null || missing+=("$package"); done
+    case " $* " in *" python3 "*) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv) ;; esac
     while read -r package; do missing+=("$package"); done < <(toolchain_packages | sort -u)
     if [ ${#missing[@]} -eq 0 ]; then return; fi
     if [ "$(id -u)" -ne 0 ]; then
@@ -178,7 +180,8 @@ install_packages() {
 
 # A fresh machine has no package lists, an old one has stale ones: look again when it fails at first.
 apt_install() {
-    local apt=("$@" env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300)
+    # RUNLEVEL=1: a server that is only tested with must not be started as a service.
+    local apt=("$@" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -y -o DPkg::Lock::Timeout=300)
     local install=("${apt[@]}" --no-remove --no-install-recommends install "${missing[@]}")
     run_logged "Installing ${#missing[@]} packages" "$logs/apt.log" 1800 "${install[@]}" && return
     run_logged "Updating the package lists" "$logs/apt.log" 600 "${apt[@]}" update || return
