@@ -103,6 +103,20 @@ if !leanBuild {
     ]
 }
 
+// `Scripts/fuzz` builds this with libFuzzer, whose `main` no other build has.
+if Context.environment["SCOPEDNET_FUZZ"] == "1" {
+    targets += [
+        .systemLibrary(name: "CFuzzer", path: "Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["CFuzzer", "ScopedNet"],
+            path: "Fuzz",
+            exclude: ["CFuzzer", "Corpus"],
+            swiftSettings: settings
+        ),
+    ]
+}
+
 let package = Package(
     name: "ScopedNet",
     products: products,
