@@ -44,6 +44,10 @@ private func readWord(_ word: [UInt8]) -> [UInt8]? {
     check(mask.maskedJSON(masked) == masked, "\(text) is masked as \(masked), and that again otherwise")
     let url = mask.maskedURL(text)
     check(mask.maskedURL(url) == url, "\(text) is masked as \(url), and that again otherwise")
+    let address = mask.maskedURL("https://" + text + "user:hunter2@host/")
+    if !text.utf8.contains(where: { "/?#\\".utf8.contains($0) }), !text.contains("hunter2") {
+        check(!address.contains("hunter2"), "\(address) shows its password")
+    }
     let value = String(decoding: input.filter { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }, as: UTF8.self)
     guard value.utf8.count > 3, !"{\"password\":\"***\",\"a\":1}".contains(value) else { return }
     check(!mask.maskedJSON("{\"password\":\"\(value)\",\"a\":1}").contains(value), "the password \(value) stays")

@@ -40,7 +40,7 @@ public struct SecretMask: Sendable, Hashable {
     /// A URL without user information and without the values of suspicious query items.
     public func maskedURL(_ url: String) -> String {
         // All searches are for bytes: an ASCII character with an accent behind it is another `Character`.
-        let schemeEnd = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        let schemeEnd = Self.endOfScheme(url)
         let authorityEnd = url[schemeEnd...].utf8.firstIndex { Self.isOne($0, of: "/?#") } ?? url.endIndex
         let authority = url[schemeEnd..<authorityEnd]
         var masked = String(url[..<schemeEnd])
@@ -56,6 +56,16 @@ public struct SecretMask: Sendable, Hashable {
         }
         let query = rest[rest.utf8.index(after: queryStart)..<fragmentStart]
         return masked + rest[..<queryStart] + "?" + maskedForm(query) + maskedFragment(rest[fragmentStart...])
+    }
+
+    /// Behind the first `://`, or the start.
+    private static func endOfScheme(_ url: String) -> String.Index {
+        var index = url.startIndex
+        while let colon = url.utf8[index...].firstIndex(of: UInt8(ascii: ":")) {
+            if url.utf8[colon...].starts(with: "://".utf8) { return url.utf8.index(colon, offsetBy: 3) }
+            index = url.utf8.index(after: colon)
+        }
+        return url.startIndex
     }
 
     /// The items of a query or of a form (`a=b&c=d`) without the values of suspicious ones.

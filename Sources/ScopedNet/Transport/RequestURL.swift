@@ -44,12 +44,21 @@ public final class RequestURL: Sendable {
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x20 && !isLenient || $0 == 0x7F }) else {
             throw .invalidURL(text, "it contains a space or control character")
         }
+        // By us: libcurl, allowed to take spaces, leaves those of the credentials as they are.
+        let text = isLenient ? text.replacing(" ", with: "%20") : text
         guard let handle = base?.handle.flatMap({ curl_url_dup($0) }) ?? curl_url() else {
             throw NetworkError(.resources, phase: .preparing, message: "libcurl could not allocate a URL")
         }
+        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
         // An empty relative reference is the base itself (RFC 3986 section 5.2.2).
-        let code = text.isEmpty && base != nil ? CURLUE_OK : curl_url_set(
-            handle, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | (isLenient ? CURLU_ALLOW_SPACE : 0)))
+        var code = text.isEmpty && base != nil ? CURLUE_OK : curl_url_set(handle, CURLUPART_URL, text, flags)
+        // A host in percent-encoding is decoded after it was looked at: once more, so that `1%31` is the address it will be used as.
+        if code == CURLUE_OK, text.utf8.contains(UInt8(ascii: "%")) {
+            var decoded: UnsafeMutablePointer<CChar>?
+            code = curl_url_get(handle, CURLUPART_URL, &decoded, 0)
+            if code == CURLUE_OK { code = curl_url_set(handle, CURLUPART_URL, decoded, flags) }
+            curl_free(decoded)
+        }
         guard code == CURLUE_OK else {
             curl_url_cleanup(handle)
             throw .invalidURL(text, String(cString: curl_url_strerror(code)))
@@ -94,7 +103,7 @@ public final class RequestURL: Sendable {
 
     private init(malformed text: String) {
         // Where userinfo ends is anybody's guess.
-        string = text.contains("@") ? "" : text
+        string = text.utf8.contains(UInt8(ascii: "@")) ? "" : text
         scheme = ""
         host = ""
         port = 0
@@ -110,14 +119,15 @@ public final class RequestURL: Sendable {
 extension NetworkError {
     fileprivate static func invalidURL(_ text: String, _ why: String) -> NetworkError {
         // Userinfo must not reach a log.
-        let shown = text.contains("@") ? "the URL" : "'\(text.prefix(200))'"
+        let shown = text.utf8.contains(UInt8(ascii: "@")) ? "the URL" : "'\(text.prefix(200))'"
         return NetworkError(.invalidURL, phase: .preparing, message: "\(shown) is not a valid URL: \(why)")
     }
 }
 
 extension RequestURL: CustomStringConvertible {
     public var description: String {
-        guard hasCredentials, let at = string.lastIndex(of: "@") else { return string }
+        // Bytes: an `@` with an accent behind it is another `Character`.
+        guard hasCredentials, let at = string.utf8.lastIndex(of: UInt8(ascii: "@")) else { return string }
         return "\(scheme)://***\(string[at...])"
     }
 }

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import ScopedNet
+
+@Suite struct RequestURLTests {
+    @Test(arguments: ["http://user:hunter2@host/a@b", "http://user:hunter2@\u{301}host/", "http://user:hunter2@host/@\u{301}"])
+    func aDescriptionShowsNoPassword(_ text: String) {
+        guard let url = try? RequestURL(text) else { return }
+        #expect(url.hasCredentials)
+        #expect(!url.description.contains("hunter2"), "\(url.description)")
+    }
+
+    @Test(arguments: ["http://user:hunter2@ho st/", "gopher://user:hunter2@host", "http://user:hunter2@\u{301}:x/"])
+    func anErrorShowsNoPassword(_ text: String) throws {
+        let error = #expect(throws: NetworkError.self) { _ = try RequestURL(text) }
+        #expect(try !"\(#require(error))".contains("hunter2"))
+        #expect(!RequestURL.placeholder(text).description.contains("hunter2"))
+    }
+
+    /// Two spellings of one host would have two pools, two budgets and two sets of credentials.
+    @Test func aHostIsWhatItWillBeUsedAs() throws {
+        #expect(try RequestURL("http://1%31/").host == RequestURL("http://11/").host)
+        #expect(try RequestURL("http://ex%61mple.com/a%20b?c=%2F").string == "http://example.com/a%20b?c=%2F")
+        #expect(try RequestURL("HTTP://Example.COM:80/").origin == RequestURL("http://example.com/").origin)
+    }
+
+    @Test func spacesOfALocationAreEncodedWhereverTheyAre() throws {
+        let base = try RequestURL("http://host/a/b")
+        #expect(try RequestURL("c d?e f", relativeTo: base, isLenient: true).string == "http://host/a/c%20d?e%20f")
+        #expect(try !RequestURL("http://u ser@host/", relativeTo: base, isLenient: true).string.contains(" "))
+        #expect(throws: NetworkError.self) { _ = try RequestURL("http://ho st/", relativeTo: base, isLenient: true) }
+        #expect(throws: NetworkError.self) { _ = try RequestURL("http://host/a b") }
+    }
+}
