@@ -182,7 +182,8 @@ struct TransportTrapTests {
                 try await server.waitForOpenConnections { $0 == 0 }
             }
             try await round()
-            // The thread goes away by itself, a moment after its last socket.
+            // The thread goes away by itself, a moment after its last socket, and tells nobody; nor does the kernel say when it has closed
+            // a descriptor. So this looks again, up to a bound.
             func settled(descriptors: Int = .max) async throws {
                 for _ in 0..<2_000 {
                     if networkThreads() == 0, LiveObjects.snapshot().total == 0, count("/proc/self/fd") <= descriptors { return }
