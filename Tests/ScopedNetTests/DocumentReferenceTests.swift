@@ -14,10 +14,12 @@ import Testing
         try String(contentsOf: root.appending(path: file), encoding: .utf8)
     }
 
-    private static let documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + files(in: "docs", ".md")
+    private static let catalog = "Sources/ScopedNet/ScopedNet.docc"
+    private static let articles = files(in: catalog, ".md")
+    private static let documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + files(in: "docs", ".md") + articles
 
     @Test func theDocumentsAreFound() {
-        #expect(Self.documents.contains("docs/semantics.md") && Self.documents.contains("docs/model.md"))
+        #expect(Self.documents.contains("docs/semantics.md") && Self.documents.contains("docs/model.md") && Self.articles.count >= 5)
     }
 
     /// `SomeTests` is a suite, `SomeTests.aName` a test in a file of that suite.
@@ -26,7 +28,9 @@ import Testing
         for file in Self.files(in: "Tests", ".swift") {
             let text = try Self.text(of: file)
             let names = text.matches(of: /func (\w+)\(/).map { String($0.1) }
-            for suite in text.matches(of: /\b(?:struct|enum|class|extension) (\w+Tests)\b/) { functions[String(suite.1), default: []].formUnion(names) }
+            for suite in text.matches(of: /\b(?:struct|enum|class|extension) (\w+Tests)\b/) {
+                functions[String(suite.1), default: []].formUnion(names)
+            }
         }
         var count = 0
         for document in Self.documents {
@@ -36,7 +40,9 @@ import Testing
                 // Test targets are named like suites.
                 let isTarget = FileManager.default.fileExists(atPath: Self.root.appending(path: "Tests/\(match.1)").path)
                 #expect(suite != nil || isTarget, "\(document): there is no suite \(match.1)")
-                if let test = match.2, test != "swift" { #expect(suite?.contains(String(test)) == true, "\(document): there is no test \(match.1).\(test)") }
+                if let test = match.2, test != "swift" {
+                    #expect(suite?.contains(String(test)) == true, "\(document): there is no test \(match.1).\(test)")
+                }
             }
         }
         #expect(count > 100)
@@ -44,7 +50,9 @@ import Testing
 
     /// Each row of what is promised about earlier systems' behaviour is shown by something.
     @Test func everyRowIsShownByATest() throws {
-        let rows = try Self.text(of: "docs/semantics.md").split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| id") && !$0.hasPrefix("| #") }
+        let rows = try Self.text(of: "docs/semantics.md").split(separator: "\n").filter {
+            $0.hasPrefix("| ") && !$0.hasPrefix("| id") && !$0.hasPrefix("| #")
+        }
         #expect(rows.count > 40)
         for row in rows {
             let shown = row.split(separator: "|").last { !$0.allSatisfy { $0 == " " } } ?? ""
@@ -52,12 +60,36 @@ import Testing
         }
     }
 
+    @Test func linksBetweenArticlesLeadSomewhere() throws {
+        for article in Self.articles {
+            for match in try Self.text(of: article).matches(of: /<doc:([^>]+)>/) {
+                #expect(Self.articles.contains("\(Self.catalog)/\(match.1).md"), "\(article) links to \(match.1)")
+            }
+        }
+    }
+
+    /// What an article of the catalog names as its sources is there.
+    @Test func sourcesNamedByArticlesExist() throws {
+        var count = 0
+        for article in Self.articles {
+            for match in try Self.text(of: article).matches(
+                of: /`((?:Scope|Request|Agent|Transport|Response|Observers|Session|Internal)\/[\w+]+\.swift)`/)
+            {
+                count += 1
+                let path = Self.root.appending(path: "Sources/ScopedNet/\(match.1)").path
+                #expect(FileManager.default.fileExists(atPath: path), "\(article) names \(match.1)")
+            }
+        }
+        #expect(count > 15)
+    }
+
     /// Links to files of this repository.
     @Test func linkedFilesExist() throws {
         for document in Self.documents {
             let folder = Self.root.appending(path: document).deletingLastPathComponent()
             for match in try Self.text(of: document).matches(of: /\]\(([^)#\s]+)\)/) where !match.1.contains("://") {
-                #expect(FileManager.default.fileExists(atPath: folder.appending(path: String(match.1)).path), "\(document) links to \(match.1)")
+                #expect(
+                    FileManager.default.fileExists(atPath: folder.appending(path: String(match.1)).path), "\(document) links to \(match.1)")
             }
         }
     }
