@@ -302,15 +302,6 @@ private struct Samples: Sendable {
         }
     }
 
-    @Test(arguments: articles) func linksBetweenArticlesLeadSomewhere(_ article: String) throws {
-        for line in try Self.lines(of: article) {
-            for link in line.split(separator: "<doc:").dropFirst() {
-                let name = String(link.prefix { $0 != ">" })
-                #expect(Self.articles.contains("\(Self.catalog)/\(name).md"), "\(article) links to \(name)")
-            }
-        }
-    }
-
     // MARK: Running them
 
     /// A server with the routes the samples ask for, and a session as `GettingStarted.md` makes it, with an agent of its own.

@@ -9,11 +9,13 @@ import Testing
 @Suite struct HARRecorderTests {
     private let server = LoopbackServer()
     private let recorder = HARRecorder()
+    /// Stands behind the recorder: what it has seen, the recorder has seen.
+    private let events = EventRecorder()
 
     private func makeSession() -> Session {
         var configuration = Session.Configuration(agent: RequestAgent())
         configuration.baseURL = server.url + "/"
-        configuration.observers = [recorder]
+        configuration.observers = [recorder, events]
         return Session(configuration: configuration)
     }
 
@@ -75,8 +77,12 @@ import Testing
         }
     }
 
-    private func settled() async throws {
-        while !recorder.traces.allSatisfy(\.isComplete) { try await Task.sleep(for: .milliseconds(2)) }
+    /// Returns when the one run was cancelled and its transfer has said what it cost.
+    private func settled() async {
+        await events.wait { if case .cancelled = $0 { true } else { false } }
+        await events.wait { if case .attemptFinished = $0 { true } else { false } }
+        let isComplete = recorder.traces.allSatisfy { $0.isComplete }
+        #expect(isComplete)
     }
 
     @Test func redirectHopsAndRetriesAreEntriesOfTheirOwn() async throws {
@@ -100,9 +106,9 @@ import Testing
         let session = makeSession()
         await withRequestScope(label: "page") { scope in
             session.request("large").start(in: scope)
-            while recorder.traces.first?.bytesReceived != 1 << 10 { try? await Task.sleep(for: .milliseconds(2)) }
+            await events.wait { if case .received(let progress) = $0 { progress.completed == 1 << 10 } else { false } }
         }
-        try await settled()
+        await settled()
 
         let trace = try #require(recorder.traces.first)
         #expect(trace.scope == "page")
@@ -120,9 +126,10 @@ import Testing
         server.on("/silent", .ok("").stalling(.beforeHead))
         let run = makeSession().request("silent").start().run
         try await server.waitForStalls()
+        // The time that is measured below; nothing is synchronised by it.
         try await Task.sleep(for: .milliseconds(60))
         run.cancel()
-        try await settled()
+        await settled()
 
         let exchange = try #require(recorder.traces.first?.exchanges.first)
         #expect(exchange.phases(now: .now).wait >= .milliseconds(50))

@@ -30,14 +30,19 @@ enum ModelReport {
     }
 
     /// Mistakes in the use of the machines: each must be found.
-    static func flaws(limit: Int) -> Bool {
+    ///
+    /// - Parameter isQuick: looks first where the last ones were found, so the scenario shown need not be the smallest that has the violation.
+    static func flaws(limit: Int, isQuick: Bool) -> Bool {
         var survivors: [Flaw] = []
+        var scenarios = Scenario.ordered(withLarge: false)
         for flaw in Flaw.allCases where flaw != .none {
-            guard let (scenario, report, _) = firstViolation(flaw: flaw, limit: limit) else {
+            guard let (index, report) = firstViolation(flaw: flaw, scenarios, limit: limit) else {
                 survivors.append(flaw)
                 print("flaw: \(flaw): NOT FOUND")
                 continue
             }
+            let scenario = scenarios[index]
+            if isQuick { scenarios.insert(scenarios.remove(at: index), at: 0) }
             print("flaw: \(flaw): \(report.violation) (\(report.violation.guarantee)), \(report.trace.count) steps in \"\(scenario.name)\"")
         }
         print("flaw: \(Flaw.allCases.count - 1 - survivors.count) of \(Flaw.allCases.count - 1) found")
@@ -68,12 +73,10 @@ enum ModelReport {
         for scenario in Scenario.ordered(withLarge: false) { _ = Explorer(setup: scenario.setup).explore() }
     }
 
-    private static func firstViolation(flaw: Flaw, limit: Int) -> (Scenario, Explorer.Report, Int)? {
-        var states = 0
-        for scenario in Scenario.ordered(withLarge: false) {
-            let report = Explorer(setup: scenario.setup, flaw: flaw).explore(limit: limit)
-            states += report.states
-            if report.violation != .none { return (scenario, report, states) }
+    private static func firstViolation(flaw: Flaw, _ scenarios: [Scenario], limit: Int) -> (Int, Explorer.Report)? {
+        for index in scenarios.indices {
+            let report = Explorer(setup: scenarios[index].setup, flaw: flaw).explore(limit: limit)
+            if report.violation != .none { return (index, report) }
         }
         return nil
     }

@@ -355,7 +355,7 @@ final class Replayer: @unchecked Sendable {
         guard let core = core.withLock({ $0 }) else { return }
         let expected = picture(state)
         var actual = picture(core)
-        // The last instructions of a job or a lane's item may still be under way.
+        // The last instructions of a job or a lane's item may still be under way, and no door stands behind them that could be waited for.
         var patience = 2_000
         while actual != expected, patience > 0 {
             usleep(500)
@@ -389,6 +389,7 @@ final class Replayer: @unchecked Sendable {
         if timing.armedCount != 0 { complaints.append("a timer is left") }
         if session.admission.waitingCount != 0 { complaints.append("it still waits") }
         request = nil
+        // The last owner of the closures may be a job's stack that is just being left: a release tells nobody.
         var patience = 2_000
         while canary.object != nil, patience > 0 {
             usleep(500)

@@ -49,4 +49,37 @@ import Testing
                 "didResume bad ", "didComplete bad error,metrics,response",
             ])
     }
+
+    @Test func aDownloadCarriesItsPath() async throws {
+        let listener = Listener()
+        listener.listen()
+        let folder = TemporaryFolder()
+        try await withHouse(.init(), { $0.observers = [RequestNotifications(center: listener.center)] }) { house in
+            house.server.on("/file", .ok("bytes"))
+            _ = try await house.session.download(house.url("/file"), to: URL(filePath: folder.path + "/file")).value()
+        }
+        #expect(listener.trace.lines == ["didResume - ", "didComplete - filePath,metrics,response,value"])
+    }
+
+    /// Suspending what is suspended, resuming what goes on and cancelling what has ended post nothing.
+    @Test func onlyRealTransitionsArePosted() async throws {
+        let listener = Listener()
+        listener.listen()
+        try await withStage({ $0.observers = [RequestNotifications(center: listener.center)] }) { session, stage in
+            let run = session.request("http://h/").options { $0.tag = "it" }.start().run
+            await stage.waitForStarts(1)
+            #expect(!run.resume())
+            #expect(run.suspend())
+            #expect(!run.suspend())
+            #expect(run.resume())
+            #expect(!run.resume())
+            stage.succeed(stage.started[0])
+            await session.agent.idle()
+            #expect(!run.suspend())
+            #expect(!run.resume())
+            #expect(run.cancel() == .alreadyEnded)
+        }
+        #expect(
+            listener.trace.lines == ["didResume it ", "didSuspend it ", "didResume it ", "didComplete it metrics,response,value"])
+    }
 }

@@ -53,20 +53,26 @@ struct TransportAddressTests {
     }
 
     /// The name has an address of each family, and only one of them answers.
-    @Test(arguments: [Listen.ipv4, .ipv6])
-    func localhostIsReachedInWhicheverFamilyAnswers(_ listen: Listen) async throws {
+    @Test(arguments: [false, true])
+    func localhostIsReachedInWhicheverFamilyAnswers(isIPv6: Bool) async throws {
+        let reservation = try PortReservation(forIPv6: isIPv6)
+        let listen = isIPv6 ? Listen.ipv6(port: reservation.port) : .ipv4(port: reservation.port)
         try await withWire(.init(listen: listen)) { wire async throws in
             wire.server.on("/", .ok("here"))
             #expect(try await wire.session.send("http://localhost:\(wire.server.port)/").body == Data("here".utf8))
         }
+        withExtendedLifetime(reservation) {}
     }
 
     @Test func anAddressFamilyCanBeDemanded() async throws {
-        try await withWire(.init(listen: .ipv6)) { $0.transport.addressFamily = .ipv4 } _: { wire async throws in
+        let reservation = try PortReservation(forIPv6: true)
+        let listen = Listen.ipv6(port: reservation.port)
+        try await withWire(.init(listen: listen)) { $0.transport.addressFamily = .ipv4 } _: { wire async throws in
             let error = try await wire.session.request("http://localhost:\(wire.server.port)/").failure()
             #expect(error.code == .connectionRefused)
             #expect(wire.server.connectionsAccepted == 0)
         }
+        withExtendedLifetime(reservation) {}
     }
 
     @Test func nobodyThere() async throws {

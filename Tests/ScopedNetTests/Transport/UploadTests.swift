@@ -80,12 +80,18 @@ struct UploadTests {
             let request = wire.session.request(wire.url + "/", method: .post, body: .stream(stream))
             let recorder = Task { await request.outcome() }
             continuation.yield(Data("first".utf8))
-            // Longer than the idle time: it is the caller who is slow, not the network.
-            try await Task.sleep(for: .milliseconds(300))
+            try await wire.server.waitForOpenConnections { $0 == 1 }
+            // Longer than the idle time, as two others find out, one after the other: it is the caller who is slow here, not the network.
+            wire.server.on("/silent", .ok("late").stalling(.afterBytes(1)))
+            for _ in 0..<2 {
+                let error = try await wire.get("/silent").failure()
+                #expect(error.code == .idleTimeout)
+            }
             continuation.yield(Data("last".utf8))
             continuation.finish()
             #expect(try await recorder.value.get().status == 200)
-            #expect(try await wire.server.takeRequest().text == "firstlast")
+            let upload = wire.server.requests.first { $0.method == "POST" }
+            #expect(upload?.text == "firstlast")
         }
     }
 
