@@ -90,7 +90,7 @@ final class CurlEasy {
         }
         self.transfer = transfer
         self.sink = sink
-        parser = ResponseHeadParser(limits: transfer.options.headLimits)
+        parser.reset(limits: transfer.options.headLimits)
         id = transfer.id
         began = loop.now
         lastActivity = loop.now
@@ -282,7 +282,7 @@ final class CurlEasy {
     private func receivedHead() throws(ResponseHeadError) {
         headCompleted = loop.now
         // libcurl reads a length that is no number, or too large for one, as none at all.
-        if parser.contains("content-length") { _ = try parser.contentLength() }
+        _ = try parser.contentLength()
         guard let id, let sink else { return }
         let complete = ResponseHead(parser)
         head = complete
