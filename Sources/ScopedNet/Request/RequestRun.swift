@@ -224,7 +224,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
 
     private func tellObservers(_ outcome: RunOutcome) {
         guard let feed, !feed.observers.isEmpty else { return }
-        var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts, filePath: template.destination)
+        var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts.all, filePath: template.destination)
         switch outcome {
         case .success(let response):
             completion.response = response.parts.head

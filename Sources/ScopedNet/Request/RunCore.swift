@@ -40,10 +40,10 @@ package class RunCore: BagMember, @unchecked Sendable {
     var agentNext: Unmanaged<RunCore>?
     var agentPrevious: Unmanaged<RunCore>?
 
-    // Handed from stage to stage.
-    var exchange: TransferRequest
-    var attempts: [TransferMetrics] = []
-    var drive = DriveState()
+    // Handed from stage to stage. Unchecked: one stage has them at a time, and no access lasts longer than a load or a store.
+    @exclusivity(unchecked) var exchange: TransferRequest
+    @exclusivity(unchecked) var attempts = AttemptList()
+    @exclusivity(unchecked) var drive = DriveState()
 
     struct DriveState {
         var silentReconnects = 0

@@ -17,13 +17,13 @@ public struct Response<Value: Sendable>: Sendable {
     /// The decoded body bytes; empty for files and streams.
     public var body: Data { known.parts.body }
     /// One for each attempt and hop, in order; the last is this response's own.
-    public var attempts: [TransferMetrics] { known.parts.attempts }
+    public var attempts: [TransferMetrics] { known.parts.attempts.all }
     /// The URL that answered, after redirects.
     public var url: String { known.parts.url }
     public var source: Source { known.parts.source }
 
     public var status: Int { head.status }
-    public var metrics: TransferMetrics { attempts.last ?? TransferMetrics() }
+    public var metrics: TransferMetrics { known.parts.attempts.last ?? TransferMetrics() }
 }
 
 /// Where a response came from.
@@ -33,9 +33,24 @@ public enum ResponseSource: Sendable, Hashable { case network }
 package struct ResponseParts: Sendable {
     package var head: ResponseHead
     package var body: Data
-    package var attempts: [TransferMetrics]
+    package var attempts: AttemptList
     package var url: String
     package var source = ResponseSource.network
+}
+
+/// What each attempt cost, in order. Most runs make one, so the last needs no array.
+package struct AttemptList: Sendable {
+    private var earlier: [TransferMetrics] = []
+    package private(set) var last: TransferMetrics?
+
+    package init() {}
+
+    package mutating func append(_ metrics: TransferMetrics) {
+        if let last { earlier.append(last) }
+        last = metrics
+    }
+
+    package var all: [TransferMetrics] { last.map { earlier + [$0] } ?? [] }
 }
 
 /// A response as a run sees it, which does not know the type of its value.
