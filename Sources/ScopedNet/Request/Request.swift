@@ -61,11 +61,11 @@ public final class Request<Value: Sendable>: Sendable {
     package func start(
         in bag: BagStorage?, origin: CodeOrigin, handlers extra: RunHandlers? = nil, stream: BodyStream? = nil
     ) -> StartResult {
-        var (handlers, token, description, known) = state.withLock { state in
-            var handlers = RunHandlers()
+        var handlers = RunHandlers()
+        var (token, description, known) = state.withLock { state in
             swap(&handlers, &state.armed)
-            handlers.delegate = state.delegate
-            return (handlers, state.token, state.description, state.template)
+            if let delegate = state.delegate { handlers.delegate = delegate }
+            return (state.token, state.description, state.template)
         }
         let (settled, error) = known.map { ($0, nil) } ?? prepare(description)
         if let extra { handlers.merge(extra) }

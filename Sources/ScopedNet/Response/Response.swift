@@ -61,7 +61,7 @@ package class AnyResponse: @unchecked Sendable {
     // Safety: every property is constant and Sendable, here and in the only subclass.
     package let parts: ResponseParts
 
-    fileprivate init(_ parts: ResponseParts) { self.parts = parts }
+    fileprivate init(_ parts: consuming ResponseParts) { self.parts = consume parts }
 
     /// The value, for those that take any: delegates and observers.
     package var anyValue: any Sendable { fatalError("ValuedResponse") }
@@ -78,9 +78,9 @@ package final class ValuedResponse<Value: Sendable>: AnyResponse, @unchecked Sen
     // Safety: as the base class.
     package let value: Value
 
-    package init(_ value: Value, _ parts: ResponseParts) {
-        self.value = value
-        super.init(parts)
+    package init(_ value: consuming Value, _ parts: consuming ResponseParts) {
+        self.value = consume value
+        super.init(consume parts)
     }
 
     override package var anyValue: any Sendable { value }

@@ -32,8 +32,8 @@ extension CurlEasy {
         _ = try parser.contentLength()
         guard let id, let sink else { return }
         let complete = ResponseHead(parser)
-        head = complete
         destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
+        head = complete
         connectStream()
         // The idle clock takes over, and it may be the shorter one.
         loop.arm(nextDeadline(now: loop.now))

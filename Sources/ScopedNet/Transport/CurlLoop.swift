@@ -118,16 +118,22 @@ final class CurlLoop {
             thread.takeCommands(into: &commands)
             if commands.isEmpty { return }
             var started = false
-            // Moved out one by one: no copies, no counting of references.
-            commands.reverse()
-            while let command = commands.popLast() { started = perform(command) || started }
+            for index in commands.indices { started = perform(takeCommand(index)) || started }
+            commands.removeAll(keepingCapacity: true)
             if started { kick() }
         }
     }
 
+    /// Moved out: no copy, no counting of references.
+    private func takeCommand(_ index: Int) -> NetworkThread.Command {
+        var command = NetworkThread.Command.cancel(TransferID(number: 0))
+        swap(&command, &commands[index])
+        return command
+    }
+
     /// - Returns: true when libcurl must be run.
-    private func perform(_ command: NetworkThread.Command) -> Bool {
-        switch command {
+    private func perform(_ command: consuming NetworkThread.Command) -> Bool {
+        switch consume command {
         case .start(let transfer, let sink): return start(transfer, sink)
         case .cancel(let id):
             guard let easy = active[id] else { return false }
