@@ -244,6 +244,7 @@ extension RunCore {
     // MARK: Retries
 
     private func retry(_ result: TransferResult, turn: TransportTurn) -> Bool {
+        if result.error == nil, let head = result.head, template.options.validation.accepts(head.status) { return false }
         guard let outcome = RetryContext.Outcome(result, accepts: template.options.validation) else { return false }
         let policy = template.options.retry
         let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))

@@ -46,8 +46,12 @@ package final class DeliveryLane: Sendable {
     /// Moves `items` in. They are gone from the caller before any can run: when `idle()` returns, nobody still holds a run.
     package func enqueue(moving items: inout [Item]) {
         let schedule = state.withLock { state in
-            state.items.append(contentsOf: items)
-            items.removeAll(keepingCapacity: true)
+            if state.items.isEmpty {
+                swap(&state.items, &items)
+            } else {
+                state.items.append(contentsOf: items)
+                items.removeAll(keepingCapacity: true)
+            }
             defer { state.isScheduled = true }
             return !state.isScheduled
         }

@@ -46,7 +46,8 @@ package struct AttemptList: Sendable {
     package init() {}
 
     package mutating func append(_ metrics: TransferMetrics) {
-        if let last { earlier.append(last) }
+        guard let former = last else { return last = metrics }
+        earlier.append(former)
         last = metrics
     }
 

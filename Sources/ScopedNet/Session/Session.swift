@@ -140,7 +140,9 @@ public final class Session: Sendable {
     /// The session's fields, overridden by the request's.
     func fields(_ own: HTTPFields, compressed: Bool) -> HTTPFields {
         var fields = configuration.headers
-        for name in Set(own.map(\.name)) { fields[fields: name] = own[fields: name] }
+        // In the order they were given; a name's fields stay together.
+        var seen: Set<HTTPField.Name> = []
+        for name in own.map(\.name) where seen.insert(name).inserted { fields[fields: name] = own[fields: name] }
         if fields[.acceptEncoding] == nil { fields[.acceptEncoding] = compressed ? ContentDecoder.acceptEncodingValue : "identity" }
         if fields[.userAgent] == nil { fields[.userAgent] = Configuration.defaultUserAgent }
         return fields
@@ -185,6 +187,6 @@ extension Session {
         if version == .automatic, body?.isLarge == true, !Capabilities.current.pausesHTTP2Safely { version = .http1 }
         return TransferOptions(
             timeouts: options.timeouts, httpVersion: version, maxHeaderBytes: options.maxHeaderBytes,
-            bufferBytes: isFile ? 256 << 10 : 16 << 10)
+            bufferBytes: isFile ? TransferOptions.fileBufferBytes : CurlEasy.usualBufferBytes)
     }
 }

@@ -7,6 +7,7 @@ extension CurlEasy {
         if isDirty {
             curl_easy_reset(handle)
             waitsForMultiplex = false
+            bufferBytes = Self.usualBufferBytes
             try loop.profile.apply(to: self)
             isDirty = false
         }
@@ -17,9 +18,9 @@ extension CurlEasy {
         options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
         try setVersion(transfer, options)
         try setMethodAndBody(transfer, options)
-        if transfer.options.bufferBytes != 16 << 10 {
-            isDirty = true
-            options.set(CURLOPT_BUFFERSIZE, transfer.options.bufferBytes)
+        if transfer.options.bufferBytes != bufferBytes {
+            bufferBytes = transfer.options.bufferBytes
+            options.set(CURLOPT_BUFFERSIZE, bufferBytes)
         }
         if transfer.options.usesFreshConnection {
             isDirty = true

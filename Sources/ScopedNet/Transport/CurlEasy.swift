@@ -16,6 +16,10 @@ final class CurlEasy {
     @exclusivity(unchecked) var isDirty = true
     /// CURLOPT_PIPEWAIT is on.
     @exclusivity(unchecked) var waitsForMultiplex = false
+    /// CURLOPT_BUFFERSIZE as it is set.
+    @exclusivity(unchecked) var bufferBytes = CurlEasy.usualBufferBytes
+    /// libcurl's own (CURL_MAX_WRITE_SIZE).
+    static let usualBufferBytes = 16 << 10
 
     // The transfer at hand
     @exclusivity(unchecked) var id: TransferID?
