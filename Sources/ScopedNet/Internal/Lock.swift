@@ -15,9 +15,9 @@ package struct Lock<Value>: ~Copyable, @unchecked Sendable {
     }
     private let cell: UnsafeMutablePointer<Cell>
 
-    package init(_ value: sending Value) {
+    package init(_ value: consuming sending Value) {
         cell = .allocate(capacity: 1)
-        cell.initialize(to: Cell(value: value))
+        cell.initialize(to: Cell(value: consume value))
         pthread_mutex_init(&cell.pointee.mutex, nil)
     }
 

@@ -20,7 +20,8 @@ package struct Callback<Payload: Sendable>: Sendable {
         // Safety: `@isolated(any)` stores the isolation in the closure's context and changes neither its type's
         // representation nor its calling convention; `lane` runs it on exactly that isolation (the main actor's queue, or inside the
         // actor), which is what the type system would have awaited. `CallbackIsolationTests` checks it in debug and release.
-        invoke = unsafeBitCast(body, to: (@Sendable (Payload) -> Void).self)
+        // The closures travel in structs: cast by themselves they would be wrapped twice, an allocation each.
+        invoke = unsafeBitCast(Isolated(call: body), to: Unisolated<Payload>.self).call
     }
 
     package init<Owner: AnyObject>(
@@ -29,7 +30,7 @@ package struct Callback<Payload: Sendable>: Sendable {
         lane = DeliveryLane.of(body.isolation)
         self.origin = origin
         // Safety: as above.
-        let call = unsafeBitCast(body, to: (@Sendable (Owner, Payload) -> Void).self)
+        let call = unsafeBitCast(IsolatedWithOwner(call: body), to: UnisolatedWithOwner<Owner, Payload>.self).call
         let reference = WeakReference(owner)
         invoke = { payload in
             if let owner = reference.object { call(owner, payload) }
@@ -49,6 +50,11 @@ package struct Callback<Payload: Sendable>: Sendable {
         }
     }
 }
+
+private struct Isolated<Payload> { let call: @Sendable @isolated(any) (Payload) -> Void }
+private struct Unisolated<Payload> { let call: @Sendable (Payload) -> Void }
+private struct IsolatedWithOwner<Owner, Payload> { let call: @Sendable @isolated(any) (Owner, Payload) -> Void }
+private struct UnisolatedWithOwner<Owner, Payload> { let call: @Sendable (Owner, Payload) -> Void }
 
 /// A weak reference that may cross threads.
 package struct WeakReference<Object: AnyObject>: @unchecked Sendable {

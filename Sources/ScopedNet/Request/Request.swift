@@ -61,13 +61,13 @@ public final class Request<Value: Sendable>: Sendable {
     package func start(
         in bag: BagStorage?, origin: CodeOrigin, handlers extra: RunHandlers? = nil, stream: BodyStream? = nil
     ) -> StartResult {
-        let (settled, error) = prepared()
-        var (handlers, token) = state.withLock { state in
-            var handlers = RunHandlers()
+        var handlers = RunHandlers()
+        var (token, description, known) = state.withLock { state in
             swap(&handlers, &state.armed)
-            handlers.delegate = state.delegate
-            return (handlers, state.token)
+            if let delegate = state.delegate { handlers.delegate = delegate }
+            return (state.token, state.description, state.template)
         }
+        let (settled, error) = known.map { ($0, nil) } ?? prepare(description)
         if let extra { handlers.merge(extra) }
         let run = RequestRun(
             template: settled, requestID: id, session: session, decoder: decoder.any, handlers: consume handlers, stream: stream, scope: bag?.label,
@@ -84,7 +84,11 @@ public final class Request<Value: Sendable>: Sendable {
             for old in replaced { _ = old.cancel(.replaced) }
         }
         var previous: RequestRun? = run
-        state.withLock { swap(&$0.last, &previous) }
+        state.withLock { state in
+            swap(&state.last, &previous)
+            if known == nil, error == nil, state.description === description { state.template = settled }
+        }
+        known = nil
         previous = nil
         let handle = Run(core: run, token: settled.options.release == .cancelOnRelease ? token : nil)
         StepDoor.pass(.beforeLink, run.id)
@@ -111,14 +115,15 @@ public final class Request<Value: Sendable>: Sendable {
         return options.repeatKey.map { .key($0) } ?? .object(id)
     }
 
-    /// Checks the description, once; what is wrong with it becomes the run's failure.
-    private func prepared() -> (RequestTemplate, NetworkError?) {
+    private func prepared() -> RequestTemplate {
         let (description, known) = state.withLock { ($0.description, $0.template) }
-        if let known { return (known, nil) }
+        return known ?? prepare(description).0
+    }
+
+    /// Checks the description; what is wrong with it becomes the run's failure.
+    private func prepare(_ description: RequestDescription) -> (RequestTemplate, NetworkError?) {
         do throws(NetworkError) {
-            let template = try session.template(description)
-            state.withLock { $0.template = template }
-            return (template, nil)
+            return (try session.template(description), nil)
         } catch {
             // Carries the options to the failing run.
             let template = RequestTemplate(
@@ -147,7 +152,7 @@ public final class Request<Value: Sendable>: Sendable {
 
     /// The request as a `curl` command line that a POSIX shell understands, secrets masked.
     public var curlCommand: String {
-        let template = prepared().0
+        let template = prepared()
         let description = state.withLock { $0.description }
         let body: CURLCommand.Body =
             switch description.body?.content {

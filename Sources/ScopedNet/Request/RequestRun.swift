@@ -20,7 +20,6 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
     ) {
         self.decoder = decoder
-        self.handlers = handlers
         self.stream = stream
         let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
         isUniform = handlers.fits(lane)
@@ -37,6 +36,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
                 userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
         }
+        self.handlers = handlers
         super.init(
             id: id, template: template, session: session, lane: lane, feed: feed, listensToProgress: wantsProgress || !observers.isEmpty,
             repeatKey: repeatKey, origin: origin, preparationError: preparationError)
@@ -88,10 +88,12 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         }
         let body = try decodedBody(result.body, head)
         try commitFile(head)
-        let parts = ResponseParts(head: head, body: body, attempts: attempts, url: exchange.url.description)
-        do { return try decoder.decode(parts) } catch {
+        // For the error; a decoder that only hands the body on has none.
+        let evidence = decoder.isImmediate ? nil : body
+        let parts = ResponseParts(head: head, body: consume body, attempts: attempts, url: exchange.url.description)
+        do { return try decoder.decode(consume parts) } catch {
             var failure = NetworkError(.decodingFailed, phase: .decoding, message: "the body is not what was expected", underlying: error)
-            failure.body = body.prefix(template.errorBodyBytes)
+            failure.body = evidence?.prefix(template.errorBodyBytes)
             throw failure
         }
     }
@@ -224,7 +226,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
 
     private func tellObservers(_ outcome: RunOutcome) {
         guard let feed, !feed.observers.isEmpty else { return }
-        var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts, filePath: template.destination)
+        var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts.all, filePath: template.destination)
         switch outcome {
         case .success(let response):
             completion.response = response.parts.head

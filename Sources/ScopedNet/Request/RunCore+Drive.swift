@@ -220,8 +220,8 @@ extension RunCore {
         drive.visits.append(visit)
         let fields = exchange.headers.fields.filter { !next.drops($0.name.rawName) }
         let body = next.keepsBody ? exchange.body : nil
-        let headers = try session.headerBlock(HTTPFields(fields), body: body)
         let method = HTTPRequest.Method(next.method) ?? .get
+        let headers = try session.headerBlock(HTTPFields(fields), method: method, body: body)
         exchange = TransferRequest(
             url: target, method: method, headers: headers, body: body, options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
@@ -244,6 +244,7 @@ extension RunCore {
     // MARK: Retries
 
     private func retry(_ result: TransferResult, turn: TransportTurn) -> Bool {
+        if result.error == nil, let head = result.head, template.options.validation.accepts(head.status) { return false }
         guard let outcome = RetryContext.Outcome(result, accepts: template.options.validation) else { return false }
         let policy = template.options.retry
         let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))

@@ -40,10 +40,10 @@ package class RunCore: BagMember, @unchecked Sendable {
     var agentNext: Unmanaged<RunCore>?
     var agentPrevious: Unmanaged<RunCore>?
 
-    // Handed from stage to stage.
-    var exchange: TransferRequest
-    var attempts: [TransferMetrics] = []
-    var drive = DriveState()
+    // Handed from stage to stage. Unchecked: one stage has them at a time, and no access lasts longer than a load or a store.
+    @exclusivity(unchecked) var exchange: TransferRequest
+    @exclusivity(unchecked) var attempts = AttemptList()
+    @exclusivity(unchecked) var drive = DriveState()
 
     struct DriveState {
         var silentReconnects = 0
@@ -189,7 +189,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     }
 
     private var closedBag: BagStorage? {
-        if let bag, bag.isClosed { return bag }
+        // Safety: `bag` is written once and kept as long as this run, so asking it need not hold it. (Five times for each run.)
+        if let bag, Unmanaged.passUnretained(bag)._withUnsafeGuaranteedRef({ $0.isClosed }) { return bag }
         guard rareFlag.load(ordering: .acquiring) else { return nil }
         return Rare.of(id).bags.first { $0.isClosed }
     }

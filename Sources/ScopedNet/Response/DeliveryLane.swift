@@ -17,6 +17,8 @@ package final class DeliveryLane: Sendable {
     private struct State {
         var items: [Item] = []
         var isScheduled = false
+        /// Room for the next batch, kept between drains.
+        var spare: [Item] = []
     }
 
     /// A callback that is bound to an actor must not keep it alive; when it is gone, its calls are skipped where they look for it.
@@ -44,8 +46,12 @@ package final class DeliveryLane: Sendable {
     /// Moves `items` in. They are gone from the caller before any can run: when `idle()` returns, nobody still holds a run.
     package func enqueue(moving items: inout [Item]) {
         let schedule = state.withLock { state in
-            state.items.append(contentsOf: items)
-            items.removeAll(keepingCapacity: true)
+            if state.items.isEmpty {
+                swap(&state.items, &items)
+            } else {
+                state.items.append(contentsOf: items)
+                items.removeAll(keepingCapacity: true)
+            }
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
@@ -79,12 +85,17 @@ package final class DeliveryLane: Sendable {
     private func drain() {
         var done = 0
         var items: [Item] = []
+        state.withLock { swap(&items, &$0.spare) }
         while true {
             items.removeAll(keepingCapacity: true)
             let isEmpty = state.withLock { state in
+                guard !state.items.isEmpty else {
+                    state.isScheduled = false
+                    if items.capacity <= Self.batch { swap(&items, &state.spare) }
+                    return true
+                }
                 swap(&items, &state.items)
-                if items.isEmpty { state.isScheduled = false }
-                return items.isEmpty
+                return false
             }
             if isEmpty { return }
             done += items.count

@@ -17,13 +17,13 @@ public struct Response<Value: Sendable>: Sendable {
     /// The decoded body bytes; empty for files and streams.
     public var body: Data { known.parts.body }
     /// One for each attempt and hop, in order; the last is this response's own.
-    public var attempts: [TransferMetrics] { known.parts.attempts }
+    public var attempts: [TransferMetrics] { known.parts.attempts.all }
     /// The URL that answered, after redirects.
     public var url: String { known.parts.url }
     public var source: Source { known.parts.source }
 
     public var status: Int { head.status }
-    public var metrics: TransferMetrics { attempts.last ?? TransferMetrics() }
+    public var metrics: TransferMetrics { known.parts.attempts.last ?? TransferMetrics() }
 }
 
 /// Where a response came from.
@@ -33,9 +33,25 @@ public enum ResponseSource: Sendable, Hashable { case network }
 package struct ResponseParts: Sendable {
     package var head: ResponseHead
     package var body: Data
-    package var attempts: [TransferMetrics]
+    package var attempts: AttemptList
     package var url: String
     package var source = ResponseSource.network
+}
+
+/// What each attempt cost, in order. Most runs make one, so the last needs no array.
+package struct AttemptList: Sendable {
+    private var earlier: [TransferMetrics] = []
+    package private(set) var last: TransferMetrics?
+
+    package init() {}
+
+    package mutating func append(_ metrics: TransferMetrics) {
+        guard let former = last else { return last = metrics }
+        earlier.append(former)
+        last = metrics
+    }
+
+    package var all: [TransferMetrics] { last.map { earlier + [$0] } ?? [] }
 }
 
 /// A response as a run sees it, which does not know the type of its value.
@@ -46,7 +62,7 @@ package class AnyResponse: @unchecked Sendable {
     // Safety: every property is constant and Sendable, here and in the only subclass.
     package let parts: ResponseParts
 
-    fileprivate init(_ parts: ResponseParts) { self.parts = parts }
+    fileprivate init(_ parts: consuming ResponseParts) { self.parts = consume parts }
 
     /// The value, for those that take any: delegates and observers.
     package var anyValue: any Sendable { fatalError("ValuedResponse") }
@@ -63,9 +79,9 @@ package final class ValuedResponse<Value: Sendable>: AnyResponse, @unchecked Sen
     // Safety: as the base class.
     package let value: Value
 
-    package init(_ value: Value, _ parts: ResponseParts) {
-        self.value = value
-        super.init(parts)
+    package init(_ value: consuming Value, _ parts: consuming ResponseParts) {
+        self.value = consume value
+        super.init(consume parts)
     }
 
     override package var anyValue: any Sendable { value }

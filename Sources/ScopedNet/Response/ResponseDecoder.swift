@@ -17,7 +17,7 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
 
 /// A decoder that makes the whole response, so that who calls it need not know what the value is.
 package struct AnyDecoder: Sendable {
-    package let decode: @Sendable (ResponseParts) throws -> AnyResponse
+    package let decode: @Sendable (consuming ResponseParts) throws -> AnyResponse
     /// Costs nothing, so that no hop is needed for it.
     package let isImmediate: Bool
     /// False: the body is read, so that the connection can be used again, but not kept.
@@ -26,7 +26,10 @@ package struct AnyDecoder: Sendable {
     fileprivate init<Value: Sendable>(
         _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, isImmediate: Bool, wantsBody: Bool
     ) {
-        self.decode = { parts in ValuedResponse(try decode(parts.head, parts.body), parts) }
+        self.decode = { (parts: consuming ResponseParts) in
+            let value = try decode(parts.head, parts.body)
+            return ValuedResponse(value, consume parts)
+        }
         self.isImmediate = isImmediate
         self.wantsBody = wantsBody
     }

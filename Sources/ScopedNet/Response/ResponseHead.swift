@@ -2,18 +2,24 @@ public import HTTPTypes
 
 /// The status line and fields of a response, kept as the bytes that came and parsed when asked for.
 public struct ResponseHead: Sendable {
-    private final class Storage: Sendable {
-        let parser: ResponseHeadParser
-        init(_ parser: ResponseHeadParser) { self.parser = parser }
-    }
-
-    private let storage: Storage
+    /// The reason phrase, and right behind it the fields.
+    private let bytes: [UInt8]
+    private let fieldsStart: Int
+    private let wireVersion: ResponseHeadParser.Version
+    private let hasContentEncoding: Bool
     /// 100 to 999.
     public let status: Int
 
     package init(_ parser: ResponseHeadParser) {
-        storage = Storage(parser)
+        bytes = parser.head.bytes()
+        fieldsStart = parser.fieldsStart
+        wireVersion = parser.version
+        hasContentEncoding = parser.hasContentEncoding
         status = parser.status
+    }
+
+    private func withFields<Result>(_ body: (FieldLines) -> Result) -> Result {
+        bytes.withUnsafeBytes { body(FieldLines(bytes: UnsafeRawBufferPointer(rebasing: $0[fieldsStart...]))) }
     }
 
     /// Makes a head for mocks: `HTTP/1.1 200` and these fields.
@@ -28,7 +34,7 @@ public struct ResponseHead: Sendable {
 
     /// "1.0", "1.1", "2" or "3".
     public var version: String {
-        switch storage.parser.version {
+        switch wireVersion {
         case .http1_0: "1.0"
         case .http1_1: "1.1"
         case .http2: "2"
@@ -37,18 +43,18 @@ public struct ResponseHead: Sendable {
     }
 
     /// What the server wrote after the status; empty on HTTP/2.
-    public var reasonPhrase: String { storage.parser.reasonPhrase }
+    public var reasonPhrase: String { ResponseHeadParser.text(bytes[..<fieldsStart]) }
 
     public var isSuccess: Bool { (200..<300).contains(status) }
 
     /// Every field, parsed anew at each call: keep the result when you need several.
-    public var headers: HTTPFields { storage.parser.fields() }
+    public var headers: HTTPFields { withFields { $0.fields() } }
 
     /// One field by name, any case; several lines of it are joined by ", ". Looks at the bytes, parses nothing else.
-    public subscript(_ name: String) -> String? { storage.parser.value(of: name) }
+    public subscript(_ name: String) -> String? { withFields { $0.value(of: name) } }
 
     /// The declared length of the body; nil when there is none or it is not a number.
-    public var contentLength: Int64? { (try? storage.parser.contentLength()) ?? nil }
+    public var contentLength: Int64? { withFields { (try? $0.contentLength()) ?? nil } }
 
     /// The media type without parameters, in lower case.
     public var mimeType: String? {
@@ -57,8 +63,7 @@ public struct ResponseHead: Sendable {
 
     /// Well-formed or nil; for `Content-Encoding` that is not `identity`.
     package var contentEncoding: String? {
-        guard storage.parser.contains("content-encoding"), let value = self["content-encoding"] else { return nil }
-        return value
+        hasContentEncoding ? self["content-encoding"] : nil
     }
 }
 

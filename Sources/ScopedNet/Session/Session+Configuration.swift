@@ -35,7 +35,7 @@ extension Session {
             self.deliveryQueue = deliveryQueue ?? DispatchQueue(label: "scopednet.delivery")
         }
 
-        static let defaultUserAgent = "ScopedNet/0.1 (Linux)"
+        static let defaultUserAgent = "ScopedNet/0.1"
     }
 }
 

@@ -16,11 +16,17 @@ public final class Session: Sendable {
     private let urls = Lock<[String: RequestURL]>([:])
     private let blocks: Lock<DefaultBlocks>
     /// Plain GETs with the session's own options and fields, by URL text: what most requests are.
-    private let templates = Lock<[String: RequestTemplate]>([:])
+    private let templates = Lock(KnownTemplates())
     let defaultOptions: OptionsBox
     package var transport: any Transport { link.transport }
     package var admission: AdmissionQueue { link.admission }
     package var timing: any Timing { configuration.timing }
+
+    private struct KnownTemplates {
+        var table: [String: RequestTemplate] = [:]
+        /// The one asked for last: programs ask for the same again and again, and comparing is cheaper than hashing.
+        var last: (url: String, template: RequestTemplate)?
+    }
 
     private struct DefaultBlocks {
         var plain: HeaderBlock?
@@ -84,11 +90,18 @@ public final class Session: Sendable {
             description.options === defaultOptions && description.body == nil && description.method == .get && description.headers.isEmpty
             && description.destination == nil
         guard isPlain else { return try makeTemplate(description) }
-        if let known = templates.withLock({ $0[description.url] }) { return known }
+        let url = description.url
+        let known = templates.withLock { known -> RequestTemplate? in
+            if let last = known.last, last.url == url { return last.template }
+            guard let template = known.table[url] else { return nil }
+            known.last = (url, template)
+            return template
+        }
+        if let known { return known }
         let template = try makeTemplate(description)
-        templates.withLock { templates in
-            if templates.count >= 256 { templates = [:] }
-            templates[description.url] = template
+        templates.withLock { known in
+            if known.table.count >= 256 { known.table = [:] }
+            known.table[url] = template
         }
         return template
     }
@@ -101,12 +114,12 @@ public final class Session: Sendable {
         let url = try url(description.url)
         let fields: HTTPFields
         let headers: HeaderBlock
-        if description.headers.isEmpty, description.body == nil {
+        if description.headers.isEmpty, description.body == nil, !description.method.meansBody {
             headers = try defaultBlock(compressed: options.acceptsCompression)
             fields = headers.fields
         } else {
             fields = self.fields(description.headers, compressed: options.acceptsCompression)
-            headers = try headerBlock(fields, body: description.body)
+            headers = try headerBlock(fields, method: description.method, body: description.body)
         }
         return RequestTemplate(
             url: url, method: description.method, fields: fields, headers: headers, body: description.body, options: options,
@@ -117,7 +130,7 @@ public final class Session: Sendable {
     /// The fields of a request without fields of its own.
     func defaultBlock(compressed: Bool) throws(NetworkError) -> HeaderBlock {
         if let known = blocks.withLock({ compressed ? $0.compressed : $0.plain }) { return known }
-        let block = try headerBlock(fields([:], compressed: compressed), body: nil)
+        let block = try headerBlock(fields([:], compressed: compressed), method: .get, body: nil)
         blocks.withLock { blocks in
             if compressed { blocks.compressed = block } else { blocks.plain = block }
         }
@@ -135,11 +148,11 @@ public final class Session: Sendable {
         return fields
     }
 
-    func headerBlock(_ fields: HTTPFields, body: RequestBody?) throws(NetworkError) -> HeaderBlock {
+    func headerBlock(_ fields: HTTPFields, method: HTTPRequest.Method, body: RequestBody?) throws(NetworkError) -> HeaderBlock {
         try Self.checkFraming(fields, body)
         var suppressed: [String] = []
         // libcurl would claim a form, also for a POST without a body, and wait a second for a 100 that many servers never send.
-        if fields[.contentType] == nil { suppressed.append("Content-Type") }
+        if body != nil || method.meansBody, fields[.contentType] == nil { suppressed.append("Content-Type") }
         if body != nil, fields[.expect] == nil { suppressed.append("Expect") }
         return try HeaderBlock(fields, suppressing: suppressed)
     }
@@ -174,6 +187,6 @@ extension Session {
         if version == .automatic, body?.isLarge == true, !Capabilities.current.pausesHTTP2Safely { version = .http1 }
         return TransferOptions(
             timeouts: options.timeouts, httpVersion: version, maxHeaderBytes: options.maxHeaderBytes,
-            bufferBytes: isFile ? 256 << 10 : 16 << 10)
+            bufferBytes: isFile ? TransferOptions.fileBufferBytes : CurlEasy.usualBufferBytes)
     }
 }

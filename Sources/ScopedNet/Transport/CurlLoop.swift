@@ -7,21 +7,23 @@ final class CurlLoop {
     let settings: TransportSettings
     let thread: NetworkThread
     let turn = TransportTurn()
-    private(set) var sockets: SocketTable
-    private(set) var multi: UnsafeMutableRawPointer?
-    private(set) var share: UnsafeMutableRawPointer?
+
+    // Safety of the unchecked accesses: one thread, and what changes these values in place calls neither libcurl nor a sink meanwhile.
+    @exclusivity(unchecked) private(set) var sockets: SocketTable
+    @exclusivity(unchecked) private(set) var multi: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private(set) var share: UnsafeMutableRawPointer?
     let profile: EasyProfile
 
-    private var active: [TransferID: CurlEasy] = [:]
-    private var idle: [CurlEasy] = []
-    private var commands: [NetworkThread.Command] = []
+    @exclusivity(unchecked) private var active: [TransferID: CurlEasy] = [:]
+    @exclusivity(unchecked) private var idle: [CurlEasy] = []
+    @exclusivity(unchecked) private var commands: [NetworkThread.Command] = []
     /// When libcurl wants to be called without socket activity; `never` when it does not.
-    private var curlDeadline = never
+    @exclusivity(unchecked) private var curlDeadline = never
     /// When the next of our own clocks may run out.
-    private var nextSweep = never
-    private(set) var now: UInt64 = monotonicNow()
+    @exclusivity(unchecked) private var nextSweep = never
+    @exclusivity(unchecked) private(set) var now: UInt64 = monotonicNow()
     /// The same moment for those who count otherwise. Read once for each turn.
-    private(set) var instant = ContinuousClock.now
+    @exclusivity(unchecked) private(set) var instant = ContinuousClock.now
     private var stopping: (@Sendable () -> Void)?
 
     private static let never = UInt64.max
@@ -116,15 +118,22 @@ final class CurlLoop {
             thread.takeCommands(into: &commands)
             if commands.isEmpty { return }
             var started = false
-            for command in commands { started = perform(command) || started }
+            for index in commands.indices { started = perform(takeCommand(index)) || started }
             commands.removeAll(keepingCapacity: true)
             if started { kick() }
         }
     }
 
+    /// Moved out: no copy, no counting of references.
+    private func takeCommand(_ index: Int) -> NetworkThread.Command {
+        var command = NetworkThread.Command.cancel(TransferID(number: 0))
+        swap(&command, &commands[index])
+        return command
+    }
+
     /// - Returns: true when libcurl must be run.
-    private func perform(_ command: NetworkThread.Command) -> Bool {
-        switch command {
+    private func perform(_ command: consuming NetworkThread.Command) -> Bool {
+        switch consume command {
         case .start(let transfer, let sink): return start(transfer, sink)
         case .cancel(let id):
             guard let easy = active[id] else { return false }

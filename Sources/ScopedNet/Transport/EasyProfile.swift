@@ -2,14 +2,17 @@ import CCurl
 import Glibc
 
 /// The options every transfer of a transport shares: set once per handle, again only after a reset.
-struct EasyProfile {
+final class EasyProfile {
     private let settings: TransportSettings
     private let environment: ProxyEnvironment?
     private let systemBundle: String?
+    /// Whether the proxy has to be chosen for each URL.
+    let choosesProxyPerRequest: Bool
 
     init(settings: TransportSettings) {
         self.settings = settings
         environment = settings.proxy == .environment ? ProxyEnvironment(Self.processEnvironment) : nil
+        choosesProxyPerRequest = environment.map { $0 != .none } ?? false
         systemBundle = Self.bundles.first { access($0, R_OK) == 0 }
     }
 
@@ -18,9 +21,6 @@ struct EasyProfile {
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
     ]
-
-    /// Whether the proxy has to be chosen for each URL.
-    var choosesProxyPerRequest: Bool { environment.map { $0 != .none } ?? false }
 
     private static var processEnvironment: [String: String] {
         var values: [String: String] = [:]

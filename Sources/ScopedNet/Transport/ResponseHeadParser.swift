@@ -45,15 +45,12 @@ package struct ResponseHeadParser: Sendable {
         case beforeStatusLine, inFields, complete
     }
 
-    private let limits: Limits
+    private var limits: Limits
     private var phase = Phase.beforeStatusLine
     private var receivedBytes = 0
     private var fieldCount = 0
     /// Whether a folded line has something to be joined to.
     private var canFold = false
-    /// Room for a usual head, so that collecting its lines allocates once.
-    private static let usualBytes = 480
-
     /// The version of the status line.
     package private(set) var version = Version.http1_1
     /// The status, or 0 before the first status line.
@@ -61,13 +58,27 @@ package struct ResponseHeadParser: Sendable {
     /// The number of lines of the latest head that were ignored.
     package private(set) var skippedLines = 0
     /// The reason phrase, and right behind it the fields.
-    private(set) var bytes: [UInt8] = []
+    private(set) var head = ByteStore()
     /// Where the fields begin.
     private(set) var fieldsStart = 0
+    private(set) var trailer = ByteStore()
+    /// What the fields say of the body's length, as far as that is simple.
+    private(set) var declaredLength = DeclaredLength.none
+    /// There is a `Content-Encoding`.
+    private(set) var hasContentEncoding = false
     /// The fields of the latest head, each as `name:value` and a line feed.
-    package var fieldBytes: [UInt8] { Array(bytes[fieldsStart...]) }
+    package var fieldBytes: [UInt8] { head.bytes(from: fieldsStart) }
     /// The trailer fields, in the same form.
-    package private(set) var trailerBytes: [UInt8] = []
+    package var trailerBytes: [UInt8] { trailer.bytes() }
+
+    /// Noted line by line, because it is asked for in every response.
+    enum DeclaredLength: Sendable {
+        case none
+        /// One number, or the same several times.
+        case bytes(Int64)
+        /// The fields themselves have to be read.
+        case unclear
+    }
 
     package init(limits: Limits = Limits()) {
         self.limits = limits
@@ -77,10 +88,11 @@ package struct ResponseHeadParser: Sendable {
     package var isComplete: Bool { phase == .complete }
 
     /// The text behind the status, often empty. Bytes that are not UTF-8 are read as Latin-1.
-    package var reasonPhrase: String { Self.text(bytes[..<fieldsStart]) }
+    package var reasonPhrase: String { head.withBytes { Self.text($0[..<fieldsStart]) } }
 
     /// Forgets everything but keeps the memory, for the next response.
-    package mutating func reset() {
+    package mutating func reset(limits: Limits? = nil) {
+        if let limits { self.limits = limits }
         phase = .beforeStatusLine
         receivedBytes = 0
         status = 0
@@ -140,8 +152,10 @@ package struct ResponseHeadParser: Sendable {
         skippedLines = 0
         canFold = false
         fieldsStart = 0
-        if !bytes.isEmpty { bytes.removeAll(keepingCapacity: true) }
-        if !trailerBytes.isEmpty { trailerBytes.removeAll(keepingCapacity: true) }
+        declaredLength = .none
+        hasContentEncoding = false
+        head.removeAll()
+        trailer.removeAll()
     }
 
     private mutating func startHead(_ line: UnsafeRawBufferPointer) throws(ResponseHeadError) {
@@ -151,9 +165,8 @@ package struct ResponseHeadParser: Sendable {
         clearHead()
         self.version = version
         self.status = status
-        bytes.reserveCapacity(Self.usualBytes)
-        bytes.append(contentsOf: reason)
-        fieldsStart = bytes.count
+        head.append(reason)
+        fieldsStart = head.count
         phase = .inFields
     }
 
@@ -220,11 +233,31 @@ package struct ResponseHeadParser: Sendable {
         canFold = true
         let name = UnsafeRawBufferPointer(rebasing: line[...colon])
         if phase == .complete {
-            Self.append(name, value, to: &trailerBytes)
+            Self.append(name, value, to: &trailer)
             return .trailer
         }
-        Self.append(name, value, to: &bytes)
+        Self.append(name, value, to: &head)
+        note(UnsafeRawBufferPointer(rebasing: line[..<colon]), value)
         return .field
+    }
+
+    /// What every response is asked is noted here, so that nobody has to search for it.
+    @inline(__always)
+    private mutating func note(_ name: UnsafeRawBufferPointer, _ value: Value) {
+        switch name.count {
+        case 14 where FieldLines.matches(name, "content-length"): noteLength(value)
+        case 16 where FieldLines.matches(name, "content-encoding"): hasContentEncoding = true
+        default: break
+        }
+    }
+
+    private mutating func noteLength(_ value: Value) {
+        let number = FieldLines.decimal(value.bytes[...])
+        switch (declaredLength, number) {
+        case (.none, let number?): declaredLength = .bytes(number)
+        case (.bytes(let known), let number?) where known == number: break
+        default: declaredLength = .unclear
+        }
     }
 
     private mutating func fold(_ line: UnsafeRawBufferPointer) -> Line {
@@ -233,10 +266,11 @@ package struct ResponseHeadParser: Sendable {
             return .skipped
         }
         if phase == .complete {
-            Self.extendLast(value, of: &trailerBytes)
+            Self.extendLast(value, of: &trailer)
             return .trailer
         }
-        Self.extendLast(value, of: &bytes)
+        if case .bytes = declaredLength { declaredLength = .unclear }
+        Self.extendLast(value, of: &head)
         return .field
     }
 
@@ -247,6 +281,7 @@ package struct ResponseHeadParser: Sendable {
     }
 
     /// Where the colon is behind a well-formed name.
+    @inline(__always)
     private static func endOfName(_ line: UnsafeRawBufferPointer) -> Int? {
         var index = 0
         while index < line.count, isTokenByte(line[index]) { index += 1 }
@@ -254,37 +289,49 @@ package struct ResponseHeadParser: Sendable {
     }
 
     /// Nil when there is a NUL byte in it.
+    @inline(__always)
     private static func value(_ line: UnsafeRawBufferPointer, from start: Int) -> Value? {
         var (start, end) = (start, line.count)
         while start < end, isSpace(line[start]) || line[start] == 0x0d { start += 1 }
         while end > start, isSpace(line[end - 1]) || line[end - 1] == 0x0d { end -= 1 }
+        let bytes = UnsafeRawBufferPointer(rebasing: line[start..<end])
+        guard mayHaveControls(bytes) else { return Value(bytes: bytes, hasLineEnds: false) }
         var hasLineEnds = false
-        for index in start..<end where line[index] <= 0x0d {
-            if line[index] == 0 { return nil }
-            hasLineEnds = hasLineEnds || line[index] == 0x0d || line[index] == 0x0a
+        for byte in bytes where byte <= 0x0d {
+            if byte == 0 { return nil }
+            hasLineEnds = hasLineEnds || byte == 0x0d || byte == 0x0a
         }
-        return Value(bytes: UnsafeRawBufferPointer(rebasing: line[start..<end]), hasLineEnds: hasLineEnds)
+        return Value(bytes: bytes, hasLineEnds: hasLineEnds)
     }
 
-    private static func append(_ nameAndColon: UnsafeRawBufferPointer, _ value: Value, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: nameAndColon)
-        append(value, to: &bytes)
-        bytes.append(0x0a)
+    /// False when no byte is below 0x0e. Eight at a time: the borrow of each subtraction shows in the byte's top bit.
+    private static func mayHaveControls(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let (ones, tops) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
+        func isBelow(_ word: UInt64) -> Bool { (word &- ones &* 0x0e) & ~word & tops != 0 }
+        guard bytes.count >= 8 else { return bytes.contains { $0 < 0x0e } }
+        var index = 0
+        while index + 8 <= bytes.count {
+            if isBelow(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) { return true }
+            index += 8
+        }
+        return isBelow(bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
     }
 
-    private static func extendLast(_ value: Value, of bytes: inout [UInt8]) {
+    @inline(__always)
+    private static func append(_ nameAndColon: UnsafeRawBufferPointer, _ value: Value, to store: inout ByteStore) {
+        store.append(nameAndColon, value.bytes, 0x0a)
+        if value.hasLineEnds { blank(value, in: &store) }
+    }
+
+    private static func extendLast(_ value: Value, of store: inout ByteStore) {
         if value.bytes.isEmpty { return }
-        bytes.removeLast()
-        if bytes.last != UInt8(ascii: ":") { bytes.append(0x20) }
-        append(value, to: &bytes)
-        bytes.append(0x0a)
+        store.insertBeforeLast(store.byte(beforeLast: 1) == UInt8(ascii: ":") ? nil : 0x20, value.bytes)
+        if value.hasLineEnds { blank(value, in: &store) }
     }
 
-    private static func append(_ value: Value, to bytes: inout [UInt8]) {
-        let start = bytes.count
-        bytes.append(contentsOf: value.bytes)
-        guard value.hasLineEnds else { return }
-        for index in start..<bytes.count where bytes[index] == 0x0d || bytes[index] == 0x0a { bytes[index] = 0x20 }
+    /// Line ends within a value become spaces; the one behind it stays.
+    private static func blank(_ value: Value, in store: inout ByteStore) {
+        store.replace(inLast: value.bytes.count, skipping: 1, where: { $0 == 0x0d || $0 == 0x0a }, by: 0x20)
     }
 }
 
@@ -305,7 +352,9 @@ extension ResponseHeadParser {
     /// A byte of a field name (RFC 9110 section 5.6.2).
     @inline(__always)
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        byte < 128 && (byte < 64 ? tokensBelow64 >> UInt64(byte) : tokensFrom64 >> UInt64(byte - 64)) & 1 == 1
+        // Most are letters and the hyphen.
+        if (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte == UInt8(ascii: "-") { return true }
+        return byte < 128 && (byte < 64 ? tokensBelow64 >> UInt64(byte) : tokensFrom64 >> UInt64(byte - 64)) & 1 == 1
     }
 
     /// One bit for each byte of `!#$%&'*+-.` and the digits.

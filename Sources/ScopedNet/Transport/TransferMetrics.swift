@@ -3,12 +3,30 @@
 /// Durations count from the start of the attempt (when it left the queue). Zero means that the phase was not needed, as
 /// with a reused connection.
 public struct TransferMetrics: Sendable {
-    public var nameLookup: Duration = .zero
-    public var connect: Duration = .zero
-    public var secured: Duration = .zero
-    public var requestSent: Duration = .zero
-    public var firstByte: Duration = .zero
-    public var total: Duration = .zero
+    public var nameLookup: Duration {
+        get { .microseconds(times.nameLookup) }
+        set { times.nameLookup = newValue.wholeMicroseconds }
+    }
+    public var connect: Duration {
+        get { .microseconds(times.connect) }
+        set { times.connect = newValue.wholeMicroseconds }
+    }
+    public var secured: Duration {
+        get { .microseconds(times.secured) }
+        set { times.secured = newValue.wholeMicroseconds }
+    }
+    public var requestSent: Duration {
+        get { .microseconds(times.requestSent) }
+        set { times.requestSent = newValue.wholeMicroseconds }
+    }
+    public var firstByte: Duration {
+        get { .microseconds(times.firstByte) }
+        set { times.firstByte = newValue.wholeMicroseconds }
+    }
+    public var total: Duration {
+        get { .microseconds(times.total) }
+        set { times.total = newValue.wholeMicroseconds }
+    }
     /// Wire bytes, before content decoding.
     public var bodyBytesSent: Int64 = 0
     public var bodyBytesReceived: Int64 = 0
@@ -24,4 +42,23 @@ public struct TransferMetrics: Sendable {
     public var started: ContinuousClock.Instant
 
     public init(started: ContinuousClock.Instant = .now) { self.started = started }
+
+    /// Microseconds, as libcurl counts: every transfer fills them in, few are ever looked at.
+    package struct Times: Sendable {
+        package var nameLookup: Int64 = 0
+        package var connect: Int64 = 0
+        package var secured: Int64 = 0
+        package var requestSent: Int64 = 0
+        package var firstByte: Int64 = 0
+        package var total: Int64 = 0
+    }
+    package var times = Times()
+}
+
+extension Duration {
+    fileprivate var wholeMicroseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000_000
+    }
 }

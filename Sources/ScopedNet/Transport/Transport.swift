@@ -97,9 +97,10 @@ public struct TransferResult: Sendable {
 ///
 /// Not thread-safe: it belongs to the thread that makes the calls.
 public final class TransportTurn {
-    private var lane: DeliveryLane?
-    private var items: [DeliveryLane.Item] = []
-    private var jobs: [WorkPool.Job] = []
+    // Safety of the unchecked accesses: one thread, and nothing is called that comes back here.
+    @exclusivity(unchecked) private var lane: DeliveryLane?
+    @exclusivity(unchecked) private var items: [DeliveryLane.Item] = []
+    @exclusivity(unchecked) private var jobs: [WorkPool.Job] = []
 
     public init() {}
 

@@ -1,0 +1,71 @@
+import CCurl
+
+/// Pauses, and the clocks that they hold.
+extension CurlEasy {
+    // MARK: Pausing
+
+    /// - Returns: true when libcurl must be run.
+    func setSuspended(_ suspended: Bool) -> Bool {
+        guard suspended != isSuspended else { return false }
+        isSuspended = suspended
+        lastActivity = loop.now
+        if !suspended { loop.arm(nextDeadline(now: loop.now)) }
+        return applyPauses()
+    }
+
+    func unpause() -> Bool {
+        isReadPaused = false
+        isWritePaused = false
+        lastActivity = loop.now
+        loop.arm(nextDeadline(now: loop.now))
+        return isSuspended ? false : applyPauses()
+    }
+
+    func applyPauses() -> Bool {
+        if !isSuspended {
+            isReadPaused = false
+            isWritePaused = false
+        }
+        curl_easy_pause(handle, isSuspended ? CURLPAUSE_ALL : CURLPAUSE_CONT)
+        return true
+    }
+
+    // MARK: Clocks
+
+    /// When this transfer has to be looked at next, if nothing happens.
+    func nextDeadline(now: UInt64) -> UInt64 {
+        guard let transfer else { return .max }
+        let total = transfer.deadline ?? .max
+        guard !isSuspended, !isReadPaused, !isWritePaused else { return total }
+        guard let limit = currentClock(transfer.options)?.limit else { return total }
+        return min(total, lastActivity &+ limit)
+    }
+
+    func currentClock(_ options: TransferOptions) -> (code: NetworkError.Code, limit: UInt64)? {
+        if head != nil { return options.idleNanoseconds.map { (.idleTimeout, $0) } }
+        if let uploadFeed, !uploadFeed.isDone, uploadFeed.hasBegun { return options.idleNanoseconds.map { (.idleTimeout, $0) } }
+        return options.firstByteNanoseconds.map { (.firstByteTimeout, $0) }
+    }
+
+    func overdue(now: UInt64) -> NetworkError? {
+        guard let transfer else { return nil }
+        if let deadline = transfer.deadline, deadline <= now {
+            return error(.totalTimeout, "the total time of \(transfer.options.timeouts.total ?? .zero) is over")
+        }
+        guard nextDeadline(now: now) <= now, let clock = currentClock(transfer.options) else { return nil }
+        if head == nil {
+            // Connecting has its own clock, in libcurl; the first byte's starts when the request can be sent.
+            let sent = UInt64(max(0, time(CURLINFO_PRETRANSFER_TIME_T))) * 1_000
+            guard sent > 0 else {
+                lastActivity = now
+                return nil
+            }
+            if began + sent > lastActivity {
+                lastActivity = began + sent
+                if lastActivity &+ clock.limit > now { return nil }
+            }
+        }
+        let limit = Duration.nanoseconds(Int64(clamping: clock.limit))
+        return error(clock.code, head == nil ? "no response for \(limit)" : "no byte for \(limit)")
+    }
+}

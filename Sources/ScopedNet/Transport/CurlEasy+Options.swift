@@ -1,0 +1,126 @@
+import CCurl
+import HTTPTypes
+
+/// What is set on the handle for one transfer.
+extension CurlEasy {
+    func begin(_ transfer: TransferRequest, sink: any TransferSink) throws(NetworkError) {
+        if isDirty {
+            curl_easy_reset(handle)
+            waitsForMultiplex = false
+            bufferBytes = Self.usualBufferBytes
+            try loop.profile.apply(to: self)
+            isDirty = false
+        }
+        let options = CurlOptions(handle: handle)
+        if loop.profile.choosesProxyPerRequest { try loop.profile.applyProxy(to: self, for: transfer.url) }
+        _ = scurl_set_url(handle, transfer.url.handle)
+        _ = scurl_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers.list)
+        options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
+        try setVersion(transfer, options)
+        try setMethodAndBody(transfer, options)
+        if transfer.options.bufferBytes != bufferBytes {
+            bufferBytes = transfer.options.bufferBytes
+            options.set(CURLOPT_BUFFERSIZE, bufferBytes)
+        }
+        if transfer.options.usesFreshConnection {
+            isDirty = true
+            options.set(CURLOPT_FRESH_CONNECT, 1)
+        }
+        self.transfer = transfer
+        self.sink = sink
+        parser.reset(limits: transfer.options.headLimits)
+        id = transfer.id
+        began = loop.now
+        lastActivity = loop.now
+        startedAt = loop.instant
+        LiveObjects.born(.transfer)
+    }
+
+    private func setVersion(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
+        switch transfer.options.httpVersion {
+        case .automatic where transfer.url.scheme == "http":
+            // Nothing to wait for there: each request would stand behind the first one's response.
+            guard waitsForMultiplex else { break }
+            options.set(CURLOPT_PIPEWAIT, 0)
+            waitsForMultiplex = false
+        case .automatic, .http2:
+            guard !waitsForMultiplex else { break }
+            options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2TLS)
+            options.set(CURLOPT_PIPEWAIT, 1)
+            waitsForMultiplex = true
+        case .http1:
+            isDirty = true
+            options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_1_1)
+        case .http2PriorKnowledge:
+            isDirty = true
+            options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+            options.set(CURLOPT_PIPEWAIT, 1)
+        }
+    }
+
+    private func setMethodAndBody(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
+        let method = transfer.method
+        if let body = transfer.body {
+            guard method != .head else { throw NetworkError(.invalidOption, phase: .preparing, message: "a HEAD request has no body") }
+            isDirty = true
+            let feed = try UploadFeed(body)
+            uploadFeed = feed
+            let id = transfer.id
+            let thread = loop.thread
+            feed.begin { thread.post(.unpause(id)) }
+            options.set(CURLOPT_POST, 1)
+            options.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+            options.set(CURLOPT_POSTFIELDSIZE_LARGE, large: feed.length ?? -1)
+            options.set(CURLOPT_READDATA, context)
+            options.set(CURLOPT_SEEKDATA, context)
+            _ = scurl_set_data_callback(handle, CURLOPT_READFUNCTION, CurlCallbacks.read)
+            _ = scurl_set_seek_callback(handle, CurlCallbacks.seek)
+            if let bytes = feed.contiguousBytes {
+                // Small bodies travel in one packet with their head.
+                _ = scurl_set_pointer(handle, CURLOPT_POSTFIELDS, bytes)
+            } else {
+                _ = scurl_set_pointer(handle, CURLOPT_POSTFIELDS, nil)
+                options.set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+            }
+            if transfer.wantsProgress {
+                options.set(CURLOPT_NOPROGRESS, 0)
+                options.set(CURLOPT_XFERINFODATA, context)
+                _ = scurl_set_progress_callback(handle, CurlCallbacks.progress)
+            }
+            return
+        }
+        switch method {
+        case .get: break
+        case .head:
+            isDirty = true
+            options.set(CURLOPT_NOBODY, 1)
+        case .post, .put, .patch:
+            // A method that means a body and has none says so: Content-Length: 0 (RFC 9110 section 8.6).
+            isDirty = true
+            options.set(CURLOPT_POST, 1)
+            options.set(CURLOPT_POSTFIELDSIZE, 0)
+            options.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+        default:
+            isDirty = true
+            options.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+        }
+    }
+}
+
+extension HTTPRequest.Method {
+    /// RFC 9110 section 9.2.2.
+    package var isIdempotent: Bool {
+        switch self {
+        case .get, .head, .put, .delete, .options, .trace: true
+        default: false
+        }
+    }
+
+    /// Without a body it still says so: `Content-Length: 0` (RFC 9110 section 8.6).
+    var meansBody: Bool {
+        switch self {
+        case .post, .put, .patch: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import CCurl
+
+/// What comes back: heads and bodies.
+extension CurlEasy {
+    func receivedHeader(_ line: UnsafeRawBufferPointer) -> Int {
+        lastActivity = loop.now
+        do throws(ResponseHeadError) {
+            switch try parser.receive(line: line) {
+            case .statusLine, .field, .trailer, .skipped: break
+            case .informational: receivedInterimHead()
+            case .headComplete: try receivedHead()
+            }
+            return line.count
+        } catch {
+            switch error {
+            case .headTooLarge, .tooManyFields: fail(with: self.error(.headersTooLarge, error.description))
+            case .malformedStatusLine, .malformedContentLength, .conflictingContentLength:
+                fail(with: self.error(.badResponse, error.description))
+            }
+            return 0
+        }
+    }
+
+    func receivedInterimHead() {
+        guard let transfer, let sink, transfer.wantsMilestones else { return }
+        sink.transfer(transfer.id, didReach: .informational(ResponseHead(parser)), turn: loop.turn)
+    }
+
+    func receivedHead() throws(ResponseHeadError) {
+        headCompleted = loop.now
+        // libcurl reads a length that is no number, or too large for one, as none at all.
+        _ = try parser.contentLength()
+        guard let id, let sink else { return }
+        let complete = ResponseHead(parser)
+        destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
+        head = complete
+        connectStream()
+        // The idle clock takes over, and it may be the shorter one.
+        loop.arm(nextDeadline(now: loop.now))
+    }
+
+    func connectStream() {
+        guard case .stream(let stream) = destination, let id else { return }
+        let thread = loop.thread
+        stream.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.cancel(id)) })
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) -> Int {
+        lastActivity = loop.now
+        if received == 0, !expectBody() { return 0 }
+        switch destination {
+        case .memory(let limit):
+            guard body.count + bytes.count <= limit else {
+                fail(with: error(.bodyTooLarge, "the response body exceeds \(limit) bytes"))
+                return 0
+            }
+            body.append(bytes)
+        case .memoryPrefix(let limit):
+            let room = max(0, limit - body.count)
+            if room > 0 { body.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(room))) }
+        case .file(let file):
+            do throws(NetworkError) { try file.write(bytes) } catch {
+                var failure = error
+                failure.requestID = transfer?.requestID ?? 0
+                fail(with: failure)
+                return 0
+            }
+        case .stream(let stream):
+            if stream.offer(bytes) == .pause {
+                isReadPaused = true
+                return SCURL_WRITE_PAUSE
+            }
+        }
+        received += Int64(bytes.count)
+        if let transfer, transfer.wantsProgress, let sink {
+            sink.transfer(transfer.id, didReceive: received, of: expected, turn: loop.turn)
+        }
+        return bytes.count
+    }
+
+    /// - Returns: false when the declared length is too much already.
+    func expectBody() -> Bool {
+        let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        guard length >= 0 else { return true }
+        expected = length
+        guard case .memory(let limit) = destination else { return true }
+        guard length <= limit else {
+            fail(with: error(.bodyTooLarge, "the response body has \(length) bytes, more than \(limit)"))
+            return false
+        }
+        body.reserve(Int(length))
+        return true
+    }
+}

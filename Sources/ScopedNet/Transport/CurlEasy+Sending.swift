@@ -1,0 +1,75 @@
+import CCurl
+
+/// What goes out, and the connection it goes out on.
+extension CurlEasy {
+    func upload(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let uploadFeed else { return 0 }
+        let isFirst = !uploadFeed.hasBegun
+        switch uploadFeed.read(into: buffer) {
+        case .bytes(let count):
+            lastActivity = loop.now
+            // From the first byte on it is the idle clock's turn, behind the last one the first response byte's.
+            if isFirst || uploadFeed.isDone { loop.arm(nextDeadline(now: loop.now)) }
+            return count
+        case .end: return 0
+        case .notYet:
+            isWritePaused = true
+            return SCURL_READ_PAUSE
+        case .failed(let underlying):
+            var error = error(uploadFeed.failureCode, uploadFeed.failureText(underlying), phase: .sending)
+            error.underlying = underlying
+            fail(with: error)
+            return SCURL_READ_ABORT
+        }
+    }
+
+    func seekUpload(to offset: Int64, origin: Int32) -> Bool {
+        if origin == 0, uploadFeed?.rewind(to: offset) == true { return true }
+        // libcurl wants to repeat the request on another connection.
+        fail(with: error(.connectionLost, "the pooled connection was closed by the server, and the body can be read once only", phase: .sending))
+        return false
+    }
+
+    func uploaded(_ sent: Int64, of total: Int64) {
+        let sent = payload(sent)
+        guard let transfer, let sink, transfer.body != nil, sent > uploadReported else { return }
+        uploadReported = sent
+        lastActivity = loop.now
+        sink.transfer(transfer.id, didSend: sent, of: total > 0 ? total : uploadFeed?.length, turn: loop.turn)
+    }
+
+    /// libcurl counts chunk sizes as sent, too.
+    func payload(_ sent: Int64) -> Int64 {
+        guard let uploadFeed, uploadFeed.length == nil else { return sent }
+        return min(sent, uploadFeed.offset)
+    }
+
+    var uploadReported: Int64 {
+        get { uploadFeed?.reported ?? 0 }
+        set { uploadFeed?.reported = newValue }
+    }
+
+    /// The connection is ready and the request goes out now.
+    func connected(_ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
+        guard let transfer, let sink else { return false }
+        requestsSent += 1
+        // libcurl repeats a request when a reused connection dies before the first byte, and does so up to five times. For a method
+        // that is not idempotent that may do the work twice (RFC 9110 section 9.2.2), and for the others once is enough.
+        if requestsSent > (transfer.repeatsSilently ? 2 : 1) {
+            fail(with: error(.connectionLost, "the pooled connection was closed by the server; the request may have reached it", phase: .awaitingResponse))
+            return false
+        }
+        guard transfer.wantsMilestones else { return true }
+        if requestsSent > 1 { sink.transfer(transfer.id, didReach: .reconnected, turn: loop.turn) }
+        let secured = duration(CURLINFO_APPCONNECT_TIME_T)
+        var connections = 0
+        _ = scurl_get_long(handle, CURLINFO_NUM_CONNECTS, &connections)
+        let timings = ConnectionTimings(
+            nameLookup: duration(CURLINFO_NAMELOOKUP_TIME_T), connect: duration(CURLINFO_CONNECT_TIME_T),
+            secured: secured > .zero ? secured : nil,
+            remoteAddress: remote.map { String(cString: $0) } ?? "", remotePort: Int(remotePort),
+            localAddress: local.map { String(cString: $0) } ?? "", localPort: Int(localPort), isReused: connections == 0)
+        sink.transfer(transfer.id, didReach: .connected(timings), turn: loop.turn)
+        return true
+    }
+}
