@@ -20,7 +20,7 @@ package struct Callback<Payload: Sendable>: Sendable {
         // Safety: `@isolated(any)` stores the isolation in the closure's context and changes neither its type's
         // representation nor its calling convention; `lane` runs it on exactly that isolation (the main actor's queue, or inside the
         // actor), which is what the type system would have awaited. `CallbackIsolationTests` checks it in debug and release.
-        invoke = unsafeBitCast(body, to: (@Sendable (Payload) -> Void).self)
+        invoke = unsafeBitCast(IsolatedBody(call: body), to: PlainBody<Payload>.self).call
     }
 
     package init<Owner: AnyObject>(
@@ -29,7 +29,7 @@ package struct Callback<Payload: Sendable>: Sendable {
         lane = DeliveryLane.of(body.isolation)
         self.origin = origin
         // Safety: as above.
-        let call = unsafeBitCast(body, to: (@Sendable (Owner, Payload) -> Void).self)
+        let call = unsafeBitCast(IsolatedOwnerBody(call: body), to: PlainOwnerBody<Owner, Payload>.self).call
         let reference = WeakReference(owner)
         invoke = { payload in
             if let owner = reference.object { call(owner, payload) }
@@ -48,6 +48,21 @@ package struct Callback<Payload: Sendable>: Sendable {
             if let owner = reference.object { call(owner, payload) }
         }
     }
+}
+
+// A closure that is cast by itself is wrapped twice, once to look like any type and once to be a closure again: two allocations a callback.
+// As the only property of a struct it is cast as it is.
+private struct IsolatedBody<Payload: Sendable> {
+    let call: @Sendable @isolated(any) (Payload) -> Void
+}
+private struct PlainBody<Payload: Sendable> {
+    let call: @Sendable (Payload) -> Void
+}
+private struct IsolatedOwnerBody<Owner: AnyObject, Payload: Sendable> {
+    let call: @Sendable @isolated(any) (Owner, Payload) -> Void
+}
+private struct PlainOwnerBody<Owner: AnyObject, Payload: Sendable> {
+    let call: @Sendable (Owner, Payload) -> Void
 }
 
 /// A weak reference that may cross threads.
