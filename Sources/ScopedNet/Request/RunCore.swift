@@ -40,6 +40,9 @@ package class RunCore: BagMember, @unchecked Sendable {
     var agentNext: Unmanaged<RunCore>?
     var agentPrevious: Unmanaged<RunCore>?
 
+    // Guarded by the session's admission queue.
+    var queuePlace: Int32 = -1
+
     // Handed from stage to stage.
     var exchange: TransferRequest
     var attempts: [TransferMetrics] = []
@@ -53,6 +56,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     }
 
     override final var stepNumber: UInt64 { id }
+    override final var asRun: RunCore? { self }
 
     package init(
         id: UInt64, template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool, repeatKey: RequestAgent.RepeatKey?,
@@ -138,10 +142,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     /// The winner of the step to *cancelled* comes here once: closures go, work is taken back, and what may still be said (`onEnd`,
     /// observers, an `await`) is the next item on the delivery executor.
     override package func tearDown(_ reason: CancelReason) {
-        leaveBags()
-        releaseHandlers()
-        let muted = isMuted
-        if !muted { abortStage() }
+        fallSilent()
         if let feed {
             feed.push(.cancelled, from: self)
         } else if hasLastWord {
@@ -149,6 +150,13 @@ package class RunCore: BagMember, @unchecked Sendable {
         } else {
             lastWordSaid()
         }
+    }
+
+    /// What a tear-down does before the last word.
+    func fallSilent() {
+        leaveBags()
+        releaseHandlers()
+        if !isMuted { abortStage() }
     }
 
     func startGate() -> Bool { step { $0.start() } == .proceed }
@@ -320,8 +328,13 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// After a cancellation: nothing is left to be called.
     func lastWordSaid(onLane: Bool = false) {
+        if noteLastWord() { retire(onLane: onLane) }
+    }
+
+    /// - Returns: true when the run is to leave the agent now.
+    func noteLastWord() -> Bool {
         let parts = departure.bitwiseOr(Self.said, ordering: .sequentiallyConsistent).newValue
-        if parts & Self.workOver != 0 || !isMuted { retire(onLane: onLane) }
+        return parts & Self.workOver != 0 || !isMuted
     }
 
     /// The work of a muted run came to its end or was stopped.
@@ -334,15 +347,21 @@ package class RunCore: BagMember, @unchecked Sendable {
     ///
     /// On a delivery executor the agent's count is settled by the lane, after it has let the run go: when `idle()` returns the run is gone too.
     func retire(onLane: Bool = false) {
-        StepDoor.pass(.beforeEnd, id)
-        guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
+        guard noteRetired() else { return }
         agent.remove(self)
         if onLane {
             mustSettle = true
         } else {
             agent.settle(id)
         }
+    }
+
+    /// - Returns: true for the one who is to take the run out of the agent.
+    func noteRetired() -> Bool {
+        StepDoor.pass(.beforeEnd, id)
+        guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return false }
+        if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
+        return true
     }
 
     package var isRetired: Bool { retired.load(ordering: .sequentiallyConsistent) }
