@@ -33,8 +33,8 @@ package final class AdmissionQueue: Sendable {
 
     package func submit(_ run: RunCore) -> Submission {
         let now = now
-        let host = run.exchange.url.originID
-        let waiter = Waiter(run: run, exchange: run.exchange.id.number)
+        let host = run.originID
+        let waiter = Waiter(run: run, exchange: run.exchangeID.number)
         let priority = run.template.options.priority
         let answer = state.withLock { state in
             let answer = state.queue.submit(waiter, host: host, priority: priority, now: now)
@@ -62,7 +62,7 @@ package final class AdmissionQueue: Sendable {
         var run = run
         while true {
             // Read before: a run that was parked may be resumed, and redirected, while this thread still holds its slot.
-            let origin = run.exchange.url.originID
+            let origin = run.originID
             if run.beginTransfer() { return }
             let now = now
             guard let next = state.withLock({ $0.queue.finished(host: origin, now: now) }) else { return }

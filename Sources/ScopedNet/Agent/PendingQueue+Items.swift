@@ -76,22 +76,22 @@ struct WaitingItems<Item: Equatable & Sendable>: Sendable {
     }
 
     mutating func remove(_ index: Int32, from lists: inout WaitingLists) -> Item {
-        let slot = slots[Int(index)]
-        guard let item = slot.item else { preconditionFailure("PendingQueue: the slot is free") }
-        let level = Int(slot.priority)
-        if slot.previous == WaitingLists.none {
-            lists.heads[level] = slot.next
+        var taken: Item?
+        swap(&slots[Int(index)].item, &taken)
+        guard let item = taken else { preconditionFailure("PendingQueue: the slot is free") }
+        let (level, previous, next) = (Int(slots[Int(index)].priority), slots[Int(index)].previous, slots[Int(index)].next)
+        if previous == WaitingLists.none {
+            lists.heads[level] = next
         } else {
-            slots[Int(slot.previous)].next = slot.next
+            slots[Int(previous)].next = next
         }
-        if slot.next == WaitingLists.none {
-            lists.tails[level] = slot.previous
+        if next == WaitingLists.none {
+            lists.tails[level] = previous
         } else {
-            slots[Int(slot.next)].previous = slot.previous
+            slots[Int(next)].previous = previous
         }
         lists.count -= 1
         count -= 1
-        slots[Int(index)].item = nil
         slots[Int(index)].next = firstFree
         firstFree = index
         if count == 0 && slots.count > Self.keptCapacity { shrink() }

@@ -80,11 +80,11 @@ public final class RequestAgent: Sendable {
 
     /// Many at once: each shard's lock is taken once.
     func remove(_ runs: ArraySlice<RunCore>) {
-        for run in runs { if let key = run.repeatKey { forget(run, key) } }
         // The runs of each shard, as chains of indices.
         var chains = [Int](repeating: -1, count: Self.shardCount)
         var following = [Int](repeating: -1, count: runs.count)
         for (offset, run) in runs.enumerated() {
+            if let key = run.repeatKey { forget(run, key) }
             let shard = Self.shardIndex(of: run)
             following[offset] = chains[shard]
             chains[shard] = offset
@@ -93,12 +93,14 @@ public final class RequestAgent: Sendable {
             shards[shard].lock.withLock { shard in
                 var offset = first
                 while offset >= 0 {
-                    Self.unlink(runs[runs.startIndex + offset], &shard)
+                    let run = runs[runs.startIndex + offset]
+                    Self.unlink(run, &shard)
+                    // Not the last one: `runs` has another.
+                    Unmanaged.passUnretained(run).release()
                     offset = following[offset]
                 }
             }
         }
-        for run in runs { Unmanaged.passUnretained(run).release() }
     }
 
     private static func unlink(_ run: RunCore, _ shard: inout Shard) {

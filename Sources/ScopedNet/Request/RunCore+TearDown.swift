@@ -8,7 +8,7 @@ extension RunCore {
         var silent: [RunCore] = []
         silent.reserveCapacity(runs.count)
         var last = LastWords()
-        for run in runs {
+        while let run = runs.popLast() {
             run.fallSilent()
             if run.feed != nil {
                 last.events.append(run)
@@ -18,22 +18,22 @@ extension RunCore {
                 silent.append(run)
             }
         }
-        runs.removeAll(keepingCapacity: true)
         last.say()
         retire(moving: &silent)
     }
 
     /// Those whose queue is the same stand side by side, nearly always.
     private static func takeOutOfQueues(_ runs: [RunCore]) {
-        for group in runs.grouped(by: { $0.session.admission }) {
-            group.owner.removeAll(group.members.lazy.filter { !$0.isMuted })
+        for group in runs.grouped(by: { ObjectIdentifier($0.session) }) {
+            group.first?.session.admission.removeAll(group.lazy.filter { !$0.isMuted })
         }
     }
 
     private static func retire(moving runs: inout [RunCore]) {
-        let groups = runs.grouped(by: { $0.agent }).map { group in
-            group.owner.remove(group.members)
-            return (agent: group.owner, ids: group.members.map(\.id))
+        let groups = runs.grouped(by: { ObjectIdentifier($0.session) }).compactMap { group -> (agent: RequestAgent, ids: [UInt64])? in
+            guard let agent = group.first?.agent else { return nil }
+            agent.remove(group)
+            return (agent, group.map(\.id))
         }
         runs = []
         for group in groups { group.agent.settle(group.ids) }
@@ -46,25 +46,24 @@ extension RunCore {
         consuming func say() {
             for run in events { run.feed?.push(.cancelled, from: run) }
             events = []
-            let groups = items.grouped(by: { $0.lane }).map { group in (lane: group.owner, items: group.members.map(\.item)) }
-            items = []
-            for group in groups {
-                var items = group.items
-                group.lane.enqueue(moving: &items)
+            let groups = items.grouped(by: { ObjectIdentifier($0.lane) }).compactMap { group in
+                group.first.map { (lane: $0.lane, items: group.map(\.item)) }
             }
+            items = []
+            for var group in groups { group.lane.enqueue(moving: &group.items) }
         }
     }
 }
 
 extension Array {
     /// Neighbours with the same owner, together, in order.
-    fileprivate func grouped<Owner: AnyObject>(by owner: (Element) -> Owner) -> [(owner: Owner, members: ArraySlice<Element>)] {
-        var groups: [(owner: Owner, members: ArraySlice<Element>)] = []
+    fileprivate func grouped(by owner: (Element) -> ObjectIdentifier) -> [ArraySlice<Element>] {
+        var groups: [ArraySlice<Element>] = []
         var start = startIndex
         while start < endIndex {
             let first = owner(self[start])
-            let end = self[start...].firstIndex { owner($0) !== first } ?? endIndex
-            groups.append((first, self[start..<end]))
+            let end = self[start...].firstIndex { owner($0) != first } ?? endIndex
+            groups.append(self[start..<end])
             start = end
         }
         return groups

@@ -16,13 +16,14 @@ package class RunCore: BagMember, @unchecked Sendable {
     package let id: UInt64
     package let template: RequestTemplate
     package let session: Session
-    package let agent: RequestAgent
+    package var agent: RequestAgent { session.agent }
     package let lane: DeliveryLane
     package let origin: CodeOrigin
     package let feed: EventFeed?
     package let startedAt = monotonicNow()
     package let repeatKey: RequestAgent.RepeatKey?
     let preparationError: NetworkError?
+    private let listensToProgress: Bool
 
     // Atomic.
     private let gate = Atomic<UInt32>(RunGate().word)
@@ -44,7 +45,10 @@ package class RunCore: BagMember, @unchecked Sendable {
     var queuePlace: Int32 = -1
 
     // Handed from stage to stage.
-    var exchange: TransferRequest
+    /// Nil until it is wanted: a run that is cancelled while it waits for its first slot never has one.
+    private var madeExchange: TransferRequest?
+    /// Of the present exchange, made or not.
+    private(set) var exchangeID = TransferID()
     var attempts: [TransferMetrics] = []
     var drive = DriveState()
 
@@ -65,21 +69,41 @@ package class RunCore: BagMember, @unchecked Sendable {
         self.id = id
         self.template = template
         self.session = session
-        agent = session.agent
         self.lane = lane
         self.feed = feed
         self.origin = origin
         self.repeatKey = repeatKey
         self.preparationError = preparationError
-        exchange = TransferRequest(
-            url: template.url, method: template.method, headers: template.headers, body: template.body, options: template.transferOptions,
-            wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty,
-            repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, requestID: id)
+        self.listensToProgress = listensToProgress
         super.init()
         LiveObjects.born(.run)
     }
 
     deinit { LiveObjects.died(.run) }
+
+    // MARK: The exchange
+
+    var exchange: TransferRequest {
+        get {
+            if let madeExchange { return madeExchange }
+            let first = TransferRequest(
+                id: exchangeID, url: template.url, method: template.method, headers: template.headers, body: template.body,
+                options: template.transferOptions, wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty,
+                repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, requestID: id)
+            madeExchange = first
+            return first
+        }
+        set {
+            madeExchange = newValue
+            exchangeID = newValue.id
+        }
+    }
+
+    /// When the run as a whole must be over, as far as that is known.
+    var attemptDeadline: UInt64? { madeExchange?.deadline }
+
+    /// Whose slot the present exchange needs.
+    var originID: UInt32 { (madeExchange?.url ?? template.url).originID }
 
     // MARK: The gate
 

@@ -281,5 +281,5 @@ private struct TakenList: @unchecked Sendable {
     /// How many members a thread settles before it looks for other work.
     private static let piece = 4096
     /// How many runs share a round of the locks.
-    private static let batch = 128
+    private static let batch = 32
 }
