@@ -4,11 +4,10 @@ package final class AdmissionQueue: Sendable {
     package enum Submission { case start, queued(position: Int), refusedFull }
 
     /// A run in the queue, by identity and exchange: who comes late for one place does not take out the next.
-    private struct Waiter: Hashable, Sendable {
+    private struct Waiter: Equatable, Sendable {
         let run: RunCore
         let exchange: UInt64
         static func == (left: Waiter, right: Waiter) -> Bool { left.run === right.run && left.exchange == right.exchange }
-        func hash(into hasher: inout Hasher) { hasher.combine(run.id) }
     }
 
     private struct State {
@@ -34,9 +33,15 @@ package final class AdmissionQueue: Sendable {
 
     package func submit(_ run: RunCore) -> Submission {
         let now = now
-        let host = run.exchange.url.originID
-        let waiter = Waiter(run: run, exchange: run.exchange.id.number)
-        let answer = state.withLock { $0.queue.submit(waiter, host: host, priority: run.template.options.priority, now: now) }
+        let host = run.originID
+        let waiter = Waiter(run: run, exchange: run.exchangeID.number)
+        let priority = run.template.options.priority
+        let answer = state.withLock { state in
+            let answer = state.queue.submit(waiter, host: host, priority: priority, now: now)
+            // A place that is another's by now does no harm: who takes a run out asks whether it is the one that waits there.
+            run.queuePlace = state.queue.lastPlace
+            return answer
+        }
         return switch answer {
         case .start: .start
         case .queued(let position): .queued(position: position)
@@ -57,7 +62,7 @@ package final class AdmissionQueue: Sendable {
         var run = run
         while true {
             // Read before: a run that was parked may be resumed, and redirected, while this thread still holds its slot.
-            let origin = run.exchange.url.originID
+            let origin = run.originID
             if run.beginTransfer() { return }
             let now = now
             guard let next = state.withLock({ $0.queue.finished(host: origin, now: now) }) else { return }
@@ -67,7 +72,20 @@ package final class AdmissionQueue: Sendable {
 
     /// - Returns: false when it was not waiting (any more).
     package func remove(_ run: RunCore, exchange: UInt64) -> Bool {
-        state.withLock { $0.queue.remove(Waiter(run: run, exchange: exchange)) }
+        let waiter = Waiter(run: run, exchange: exchange)
+        return state.withLock { $0.queue.remove(waiter, at: run.queuePlace) }
+    }
+
+    /// Takes those out that wait, in one go, and tells them so: their stage is idle then.
+    package func removeAll(_ runs: some Sequence<RunCore>) {
+        state.withLock { state in
+            state.queue.removeAll(of: runs, find: { run in
+                guard case .queued(let exchange) = run.stage else { return nil }
+                return (Waiter(run: run, exchange: exchange), run.queuePlace)
+            }, removed: { run in
+                _ = run.leave(run.stage, for: .idle)
+            })
+        }
     }
 
     package func noteVersion(_ version: String, origin: UInt32) {

@@ -12,8 +12,8 @@ struct WaitingLists: Sendable {
     }
 }
 
-/// The store of all waiting items: slots in one array, linked to the lists of their hosts, and found by item.
-struct WaitingItems<Item: Hashable & Sendable>: Sendable {
+/// The store of all waiting items: slots in one array, linked to the lists of their hosts, and found by their place in it.
+struct WaitingItems<Item: Equatable & Sendable>: Sendable {
     struct Slot: Sendable {
         /// Nil while the slot is free.
         fileprivate(set) var item: Item?
@@ -30,30 +30,40 @@ struct WaitingItems<Item: Hashable & Sendable>: Sendable {
     private static var keptCapacity: Int { 256 }
 
     private var slots: [Slot] = []
-    private var indices: [Item: Int32] = [:]
     private var firstFree = WaitingLists.none
     private var lastSequence: UInt64 = 0
 
-    var count: Int { indices.count }
+    private(set) var count = 0
 
     subscript(index: Int32) -> Slot {
         _read { yield slots[Int(index)] }
     }
 
-    func index(of item: Item) -> Int32? { indices[item] }
-
-    var inOrderOfSubmission: [Item] {
-        slots.filter { $0.item != nil }.sorted { $0.sequence < $1.sequence }.compactMap(\.item)
+    /// Whether the item waits at that place. Any number may be asked for.
+    func contains(_ item: Item, at index: Int32) -> Bool {
+        index >= 0 && Int(index) < slots.count && slots[Int(index)].item == item
     }
 
-    mutating func append(_ item: Item, priority: Priority, submitted: Int64, host: Int32, to lists: inout WaitingLists) {
+    /// Looks at all of them.
+    func index(of item: Item) -> Int32? {
+        slots.firstIndex { $0.item == item }.map { Int32($0) }
+    }
+
+    var inOrderOfSubmission: [(item: Item, place: Int32)] {
+        let waiting = slots.indices.filter { slots[$0].item != nil }.sorted { slots[$0].sequence < slots[$1].sequence }
+        return waiting.compactMap { index in slots[index].item.map { ($0, Int32(index)) } }
+    }
+
+    /// - Returns: its place.
+    mutating func append(
+        _ item: Item, priority: Priority, submitted: Int64, host: Int32, to lists: inout WaitingLists
+    ) -> Int32 {
         let level = Int(priority.level)
         lastSequence += 1
         let slot = Slot(
             item: item, submitted: submitted, sequence: lastSequence, host: host, next: WaitingLists.none,
             previous: lists.tails[level], priority: priority.level)
         let index = insert(slot)
-        precondition(indices.updateValue(index, forKey: item) == nil, "PendingQueue: the item waits already")
         if lists.tails[level] == WaitingLists.none {
             lists.heads[level] = index
         } else {
@@ -61,28 +71,30 @@ struct WaitingItems<Item: Hashable & Sendable>: Sendable {
         }
         lists.tails[level] = index
         lists.count += 1
+        count += 1
+        return index
     }
 
     mutating func remove(_ index: Int32, from lists: inout WaitingLists) -> Item {
-        let slot = slots[Int(index)]
-        guard let item = slot.item else { preconditionFailure("PendingQueue: the slot is free") }
-        let level = Int(slot.priority)
-        if slot.previous == WaitingLists.none {
-            lists.heads[level] = slot.next
+        var taken: Item?
+        swap(&slots[Int(index)].item, &taken)
+        guard let item = taken else { preconditionFailure("PendingQueue: the slot is free") }
+        let (level, previous, next) = (Int(slots[Int(index)].priority), slots[Int(index)].previous, slots[Int(index)].next)
+        if previous == WaitingLists.none {
+            lists.heads[level] = next
         } else {
-            slots[Int(slot.previous)].next = slot.next
+            slots[Int(previous)].next = next
         }
-        if slot.next == WaitingLists.none {
-            lists.tails[level] = slot.previous
+        if next == WaitingLists.none {
+            lists.tails[level] = previous
         } else {
-            slots[Int(slot.next)].previous = slot.previous
+            slots[Int(next)].previous = previous
         }
         lists.count -= 1
-        indices.removeValue(forKey: item)
-        slots[Int(index)].item = nil
+        count -= 1
         slots[Int(index)].next = firstFree
         firstFree = index
-        if indices.isEmpty && slots.count > Self.keptCapacity { shrink() }
+        if count == 0 && slots.count > Self.keptCapacity { shrink() }
         return item
     }
 
@@ -99,7 +111,6 @@ struct WaitingItems<Item: Hashable & Sendable>: Sendable {
 
     private mutating func shrink() {
         slots = []
-        indices = [:]
         firstFree = WaitingLists.none
     }
 }

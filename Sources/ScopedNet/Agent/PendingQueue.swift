@@ -9,9 +9,9 @@
 /// is always its most urgent item, and a host's best item is one of five heads. Hosts that could start something stand in one
 /// of five rings, by the effective priority of their best item. A heap knows when the next host rises to the next ring.
 ///
-/// A step costs O(log hosts), amortised. Waiting costs about 100 bytes an item, running none beyond its host's slot. `now` is a
+/// A step costs O(log hosts), amortised. Waiting costs about 50 bytes an item, running none beyond its host's slot. `now` is a
 /// monotonic time since any fixed point; a time before the latest one counts as the latest.
-package struct PendingQueue<Item: Hashable & Sendable, Host: Hashable & Sendable>: Sendable {
+package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendable>: Sendable {
     /// The numbers of a queue.
     package struct Limits: Sendable, Hashable {
         /// The most items that run at once. The default is 64. With 0 nothing starts.
@@ -39,6 +39,8 @@ package struct PendingQueue<Item: Hashable & Sendable, Host: Hashable & Sendable
 
     package private(set) var limits: Limits
     package private(set) var activeCount = 0
+    /// Where the item waits that was queued last: whoever may have to take it out keeps this. A place is used again once its item has left.
+    package private(set) var lastPlace: Int32 = -1
 
     private let ageingStep: Int64
     private var clock = Int64.min
@@ -64,6 +66,9 @@ package struct PendingQueue<Item: Hashable & Sendable, Host: Hashable & Sendable
         items.index(of: item).map { Priority.allCases[level(of: $0)] }
     }
 
+    /// Where an item waits; looks at all of them.
+    package func place(of item: Item) -> Int32? { items.index(of: item) }
+
     /// Brings in an item. The same item must not be waiting already.
     package mutating func submit(_ item: Item, host: Host, priority: Priority, now: Duration) -> Submission {
         advance(to: now)
@@ -78,7 +83,7 @@ package struct PendingQueue<Item: Hashable & Sendable, Host: Hashable & Sendable
             hosts.releaseIfIdle(index)
             return .refused
         }
-        items.append(item, priority: priority, submitted: clock, host: index, to: &hosts[index].waiting)
+        lastPlace = items.append(item, priority: priority, submitted: clock, host: index, to: &hosts[index].waiting)
         place(index)
         return .queued(position: items.count)
     }
@@ -99,21 +104,40 @@ package struct PendingQueue<Item: Hashable & Sendable, Host: Hashable & Sendable
         return next
     }
 
-    /// Takes out an item that waits, because it was cancelled. Returns false when it does not wait (it runs, or is unknown).
-    package mutating func remove(_ item: Item) -> Bool {
-        guard let index = items.index(of: item) else { return false }
-        let host = items[index].host
-        _ = items.remove(index, from: &hosts[host].waiting)
-        place(host)
-        hosts.releaseIfIdle(host)
+    /// Takes out an item that waits at a place, because it was cancelled. Returns false when it does not (it runs, or is unknown).
+    package mutating func remove(_ item: Item, at place: Int32) -> Bool {
+        guard items.contains(item, at: place) else { return false }
+        let host = items[place].host
+        _ = items.remove(place, from: &hosts[host].waiting)
+        settle(host)
         return true
+    }
+
+    /// Takes out many at once: a host finds its new place once for all that leave it one after the other.
+    ///
+    /// - Parameters:
+    ///   - find: the item of an element and the place where it waited, or nil for none.
+    ///   - removed: called for each element that waited.
+    package mutating func removeAll<Elements: Sequence>(
+        of elements: Elements, find: (Elements.Element) -> (item: Item, place: Int32)?, removed: (Elements.Element) -> Void
+    ) {
+        var unsettled: Int32?
+        for element in elements {
+            guard let (item, place) = find(element), items.contains(item, at: place) else { continue }
+            let host = items[place].host
+            if let other = unsettled, other != host { settle(other) }
+            unsettled = host
+            _ = items.remove(place, from: &hosts[host].waiting)
+            removed(element)
+        }
+        if let unsettled { settle(unsettled) }
     }
 
     /// Takes out all items that wait, in the order of their submission.
     package mutating func removeAll() -> [Item] {
         let waiting = items.inOrderOfSubmission
-        for item in waiting { _ = remove(item) }
-        return waiting
+        removeAll(of: waiting, find: { $0 }, removed: { _ in })
+        return waiting.map(\.item)
     }
 
     /// Gives a host a limit of its own (an HTTP/2 connection carries many streams), or with nil the common one again.
@@ -151,6 +175,12 @@ extension PendingQueue {
     private func limit(of host: Int32) -> Int {
         let own = hosts[host].limit
         return own == HostTable<Host>.noLimit ? limits.perHost : Int(own)
+    }
+
+    /// After items have left a host.
+    private mutating func settle(_ host: Int32) {
+        place(host)
+        hosts.releaseIfIdle(host)
     }
 
     /// Sets the clock, and moves up the hosts whose best item has aged into the next ring meanwhile.

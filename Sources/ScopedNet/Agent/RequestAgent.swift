@@ -74,23 +74,58 @@ public final class RequestAgent: Sendable {
 
     func remove(_ run: RunCore) {
         if let key = run.repeatKey { forget(run, key) }
-        shard(of: run).lock.withLock { shard in
-            if let previous = run.agentPrevious {
-                previous._withUnsafeGuaranteedRef { $0.agentNext = run.agentNext }
-            } else {
-                shard.head = run.agentNext
-            }
-            if let next = run.agentNext { next._withUnsafeGuaranteedRef { $0.agentPrevious = run.agentPrevious } }
-            run.agentNext = nil
-            run.agentPrevious = nil
-        }
+        shard(of: run).lock.withLock { Self.unlink(run, &$0) }
         Unmanaged.passUnretained(run).release()
+    }
+
+    /// Many at once: each shard's lock is taken once.
+    func remove(_ runs: ArraySlice<RunCore>) {
+        // The runs of each shard, as chains of indices.
+        var chains = [Int](repeating: -1, count: Self.shardCount)
+        var following = [Int](repeating: -1, count: runs.count)
+        for (offset, run) in runs.enumerated() {
+            if let key = run.repeatKey { forget(run, key) }
+            let shard = Self.shardIndex(of: run)
+            following[offset] = chains[shard]
+            chains[shard] = offset
+        }
+        for (shard, first) in chains.enumerated() where first >= 0 {
+            shards[shard].lock.withLock { shard in
+                var offset = first
+                while offset >= 0 {
+                    let run = runs[runs.startIndex + offset]
+                    Self.unlink(run, &shard)
+                    // Not the last one: `runs` has another.
+                    Unmanaged.passUnretained(run).release()
+                    offset = following[offset]
+                }
+            }
+        }
+    }
+
+    private static func unlink(_ run: RunCore, _ shard: inout Shard) {
+        if let previous = run.agentPrevious {
+            previous._withUnsafeGuaranteedRef { $0.agentNext = run.agentNext }
+        } else {
+            shard.head = run.agentNext
+        }
+        if let next = run.agentNext { next._withUnsafeGuaranteedRef { $0.agentPrevious = run.agentPrevious } }
+        run.agentNext = nil
+        run.agentPrevious = nil
     }
 
     /// One run fewer. After ``remove(_:)``, when nobody in the library holds the run any more.
     func settle(_ id: UInt64) {
         let left = alive.subtract(1, ordering: .sequentiallyConsistent).newValue
         if waiterCount.load(ordering: .sequentiallyConsistent) > 0 { wakeWaiters(ended: id, isIdle: left == 0) }
+    }
+
+    /// As ``settle(_:)``, for many.
+    func settle(_ ids: [UInt64]) {
+        guard !ids.isEmpty else { return }
+        let left = alive.subtract(ids.count, ordering: .sequentiallyConsistent).newValue
+        guard waiterCount.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        for id in ids { wakeWaiters(ended: id, isIdle: left == 0) }
     }
 
     private func forget(_ run: RunCore, _ key: RepeatKey) {
@@ -101,7 +136,8 @@ public final class RequestAgent: Sendable {
         }
     }
 
-    private func shard(of run: RunCore) -> ShardBox { shards[Int(truncatingIfNeeded: run.id) & (Self.shardCount - 1)] }
+    private static func shardIndex(of run: RunCore) -> Int { Int(truncatingIfNeeded: run.id) & (shardCount - 1) }
+    private func shard(of run: RunCore) -> ShardBox { shards[Self.shardIndex(of: run)] }
     private func shard(of key: RepeatKey) -> ShardBox { shards[key.hashValue & (Self.shardCount - 1)] }
 
     // MARK: Looking and cancelling

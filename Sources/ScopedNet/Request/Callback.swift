@@ -20,8 +20,7 @@ package struct Callback<Payload: Sendable>: Sendable {
         // Safety: `@isolated(any)` stores the isolation in the closure's context and changes neither its type's
         // representation nor its calling convention; `lane` runs it on exactly that isolation (the main actor's queue, or inside the
         // actor), which is what the type system would have awaited. `CallbackIsolationTests` checks it in debug and release.
-        // The closures travel in structs: cast by themselves they would be wrapped twice, an allocation each.
-        invoke = unsafeBitCast(Isolated(call: body), to: Unisolated<Payload>.self).call
+        invoke = unsafeBitCast(IsolatedBody(call: body), to: PlainBody<Payload>.self).call
     }
 
     package init<Owner: AnyObject>(
@@ -30,7 +29,7 @@ package struct Callback<Payload: Sendable>: Sendable {
         lane = DeliveryLane.of(body.isolation)
         self.origin = origin
         // Safety: as above.
-        let call = unsafeBitCast(IsolatedWithOwner(call: body), to: UnisolatedWithOwner<Owner, Payload>.self).call
+        let call = unsafeBitCast(IsolatedOwnerBody(call: body), to: PlainOwnerBody<Owner, Payload>.self).call
         let reference = WeakReference(owner)
         invoke = { payload in
             if let owner = reference.object { call(owner, payload) }
@@ -51,10 +50,20 @@ package struct Callback<Payload: Sendable>: Sendable {
     }
 }
 
-private struct Isolated<Payload> { let call: @Sendable @isolated(any) (Payload) -> Void }
-private struct Unisolated<Payload> { let call: @Sendable (Payload) -> Void }
-private struct IsolatedWithOwner<Owner, Payload> { let call: @Sendable @isolated(any) (Owner, Payload) -> Void }
-private struct UnisolatedWithOwner<Owner, Payload> { let call: @Sendable (Owner, Payload) -> Void }
+// A closure that is cast by itself is wrapped twice, once to look like any type and once to be a closure again: two allocations a callback.
+// As the only property of a struct it is cast as it is.
+private struct IsolatedBody<Payload: Sendable> {
+    let call: @Sendable @isolated(any) (Payload) -> Void
+}
+private struct PlainBody<Payload: Sendable> {
+    let call: @Sendable (Payload) -> Void
+}
+private struct IsolatedOwnerBody<Owner: AnyObject, Payload: Sendable> {
+    let call: @Sendable @isolated(any) (Owner, Payload) -> Void
+}
+private struct PlainOwnerBody<Owner: AnyObject, Payload: Sendable> {
+    let call: @Sendable (Owner, Payload) -> Void
+}
 
 /// A weak reference that may cross threads.
 package struct WeakReference<Object: AnyObject>: @unchecked Sendable {
@@ -67,11 +76,12 @@ package struct WeakReference<Object: AnyObject>: @unchecked Sendable {
 /// Where in the user's code something was made.
 package struct CodeOrigin: Sendable, CustomStringConvertible {
     package let fileID: StaticString
-    package let line: Int
+    /// As small as this, it takes no place of its own: each closure of each waiting run has one.
+    package let line: Int32
 
     package init(_ fileID: StaticString, _ line: Int) {
         self.fileID = fileID
-        self.line = line
+        self.line = Int32(clamping: line)
     }
 
     package var description: String { "\(fileID):\(line)" }

@@ -20,8 +20,9 @@ extension RunCore {
     func submitAttempt() {
         StepDoor.pass(.beforeQueue, id)
         guard mayGoOn else { return abandonWork() }
-        let number = exchange.id.number
-        let deadline = exchange.deadline
+        let number = exchangeID.number
+        // The first exchange has none, and need not be made yet.
+        let deadline = attemptDeadline
         enter(.queued(number))
         switch session.admission.submit(self) {
         case .start: session.admission.grant(self)
@@ -74,10 +75,10 @@ extension RunCore {
             enter(.parked)
             guard !isSuspended, leave(.parked, for: .idle) else { return false }
         }
-        cancelWait(exchange: exchange.id.number)
+        cancelWait(exchange: exchangeID.number)
         if !drive.hasBegun {
             drive.hasBegun = true
-            if template.options.retry.maxAttempts > 1 { session.admission.payIn(exchange.url.originID) }
+            if template.options.retry.maxAttempts > 1 { session.admission.payIn(originID) }
             if let total = template.options.timeouts.total { exchange = exchange.due(session.timing.now() &+ total.nanoseconds) }
         }
         let transfer = exchange
@@ -103,7 +104,7 @@ extension RunCore {
     /// Network thread (or a mock's): decide and hand on.
     func attemptFinished(_ result: TransferResult, turn: TransportTurn) {
         attempts.append(result.metrics)
-        session.admission.noteVersion(result.metrics.httpVersion, origin: exchange.url.originID)
+        session.admission.noteVersion(result.metrics.httpVersion, origin: originID)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, turn: turn)
         guard mayGoOn else { return abandonWork() }
         if result.error == nil, let head = result.head, (300..<400).contains(head.status) {

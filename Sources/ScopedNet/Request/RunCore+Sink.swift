@@ -35,7 +35,7 @@ extension RunCore: TransferSink {
     }
 
     package func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn) {
-        session.admission.release(exchange.url.originID)
+        session.admission.release(originID)
         attemptFinished(result, turn: turn)
     }
 }

@@ -16,13 +16,14 @@ package class RunCore: BagMember, @unchecked Sendable {
     package let id: UInt64
     package let template: RequestTemplate
     package let session: Session
-    package let agent: RequestAgent
+    package var agent: RequestAgent { session.agent }
     package let lane: DeliveryLane
     package let origin: CodeOrigin
     package let feed: EventFeed?
     package let startedAt = monotonicNow()
     package let repeatKey: RequestAgent.RepeatKey?
     let preparationError: NetworkError?
+    private let listensToProgress: Bool
 
     // Atomic.
     private let gate = Atomic<UInt32>(RunGate().word)
@@ -40,8 +41,14 @@ package class RunCore: BagMember, @unchecked Sendable {
     var agentNext: Unmanaged<RunCore>?
     var agentPrevious: Unmanaged<RunCore>?
 
+    // Guarded by the session's admission queue.
+    var queuePlace: Int32 = -1
+
     // Handed from stage to stage. Unchecked: one stage has them at a time, and no access lasts longer than a load or a store.
-    @exclusivity(unchecked) var exchange: TransferRequest
+    /// Nil until it is wanted: a run that is cancelled while it waits for its first slot never has one.
+    @exclusivity(unchecked) private var madeExchange: TransferRequest?
+    /// Of the present exchange, made or not.
+    @exclusivity(unchecked) private(set) var exchangeID = TransferID()
     @exclusivity(unchecked) var attempts = AttemptList()
     @exclusivity(unchecked) var drive = DriveState()
 
@@ -53,6 +60,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     }
 
     override final var stepNumber: UInt64 { id }
+    override final var asRun: RunCore? { self }
 
     package init(
         id: UInt64, template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool, repeatKey: RequestAgent.RepeatKey?,
@@ -61,21 +69,41 @@ package class RunCore: BagMember, @unchecked Sendable {
         self.id = id
         self.template = template
         self.session = session
-        agent = session.agent
         self.lane = lane
         self.feed = feed
         self.origin = origin
         self.repeatKey = repeatKey
         self.preparationError = preparationError
-        exchange = TransferRequest(
-            url: template.url, method: template.method, headers: template.headers, body: template.body, options: template.transferOptions,
-            wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty,
-            repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, requestID: id)
+        self.listensToProgress = listensToProgress
         super.init()
         LiveObjects.born(.run)
     }
 
     deinit { LiveObjects.died(.run) }
+
+    // MARK: The exchange
+
+    var exchange: TransferRequest {
+        get {
+            if let madeExchange { return madeExchange }
+            let first = TransferRequest(
+                id: exchangeID, url: template.url, method: template.method, headers: template.headers, body: template.body,
+                options: template.transferOptions, wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty,
+                repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, requestID: id)
+            madeExchange = first
+            return first
+        }
+        set {
+            madeExchange = newValue
+            exchangeID = newValue.id
+        }
+    }
+
+    /// When the run as a whole must be over, as far as that is known.
+    var attemptDeadline: UInt64? { madeExchange?.deadline }
+
+    /// Whose slot the present exchange needs.
+    var originID: UInt32 { (madeExchange?.url ?? template.url).originID }
 
     // MARK: The gate
 
@@ -138,10 +166,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     /// The winner of the step to *cancelled* comes here once: closures go, work is taken back, and what may still be said (`onEnd`,
     /// observers, an `await`) is the next item on the delivery executor.
     override package func tearDown(_ reason: CancelReason) {
-        leaveBags()
-        releaseHandlers()
-        let muted = isMuted
-        if !muted { abortStage() }
+        fallSilent()
         if let feed {
             feed.push(.cancelled, from: self)
         } else if hasLastWord {
@@ -149,6 +174,13 @@ package class RunCore: BagMember, @unchecked Sendable {
         } else {
             lastWordSaid()
         }
+    }
+
+    /// What a tear-down does before the last word.
+    func fallSilent() {
+        leaveBags()
+        releaseHandlers()
+        if !isMuted { abortStage() }
     }
 
     func startGate() -> Bool { step { $0.start() } == .proceed }
@@ -321,8 +353,13 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// After a cancellation: nothing is left to be called.
     func lastWordSaid(onLane: Bool = false) {
+        if noteLastWord() { retire(onLane: onLane) }
+    }
+
+    /// - Returns: true when the run is to leave the agent now.
+    func noteLastWord() -> Bool {
         let parts = departure.bitwiseOr(Self.said, ordering: .sequentiallyConsistent).newValue
-        if parts & Self.workOver != 0 || !isMuted { retire(onLane: onLane) }
+        return parts & Self.workOver != 0 || !isMuted
     }
 
     /// The work of a muted run came to its end or was stopped.
@@ -335,15 +372,21 @@ package class RunCore: BagMember, @unchecked Sendable {
     ///
     /// On a delivery executor the agent's count is settled by the lane, after it has let the run go: when `idle()` returns the run is gone too.
     func retire(onLane: Bool = false) {
-        StepDoor.pass(.beforeEnd, id)
-        guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
+        guard noteRetired() else { return }
         agent.remove(self)
         if onLane {
             mustSettle = true
         } else {
             agent.settle(id)
         }
+    }
+
+    /// - Returns: true for the one who is to take the run out of the agent.
+    func noteRetired() -> Bool {
+        StepDoor.pass(.beforeEnd, id)
+        guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return false }
+        if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
+        return true
     }
 
     package var isRetired: Bool { retired.load(ordering: .sequentiallyConsistent) }

@@ -2,12 +2,14 @@ import Synchronization
 
 /// Something a bag can end. The links live inside, so that tracking a run allocates nothing.
 package class BagMember: @unchecked Sendable {
-    // Safety: `next`, `previous` and `epoch` are guarded by the lock of `bag`, except in a list that was taken out of its bag, which
+    // Safety: `next`, `previous`, `epoch` and `aftermath` are guarded by the lock of `bag`, except in a list that was taken out of its bag, which
     // belongs to the thread that took it (a member that ends meanwhile sees another epoch and keeps off). `bag` is written once,
     // by the inserter, between announcing and confirming the link, before anyone else can ask for it.
     fileprivate var next: Unmanaged<BagMember>?
     fileprivate var previous: Unmanaged<BagMember>?
     fileprivate var epoch: UInt32 = 0
+    /// In a list that was taken: what its taker has left to do.
+    fileprivate var aftermath = Aftermath.none
     private let link = Atomic<UInt8>(BagLink.none.rawValue)
     fileprivate(set) var bag: BagStorage?
 
@@ -15,6 +17,8 @@ package class BagMember: @unchecked Sendable {
 
     /// Who it is to `StepDoor`.
     var stepNumber: UInt64 { 0 }
+    /// Runs are torn down many at a time.
+    var asRun: RunCore? { nil }
 
     /// What a closed gate leaves to do.
     package enum Aftermath: Sendable {
@@ -58,6 +62,9 @@ package class BagMember: @unchecked Sendable {
 
     fileprivate func announce() -> Bool { step { $0.announce() } }
     fileprivate func confirm() -> BagLink.ConfirmAction { step { $0.confirm() } }
+
+    /// The list it was in is gone: there is nothing to leave.
+    fileprivate func forgetBag() { _ = step { $0.close() } }
 
     /// The member has ended: it leaves its bag.
     package final func leaveBag() {
@@ -224,7 +231,55 @@ private struct TakenList: @unchecked Sendable {
         return summary
     }
 
+    /// The same for very many members, on as many threads as there are cores.
     func cancelInBackground(_ reason: CancelReason) {
-        WorkPool.shared.submit([{ _ = cancel(reason) }])
+        WorkPool.shared.submit([{ WorkPool.shared.submit(shutGates(reason).map { piece in { piece.settle(reason) } }) }])
     }
+
+    /// - Returns: the list in pieces, with what is left to do noted in each member.
+    private func shutGates(_ reason: CancelReason) -> [TakenList] {
+        StepDoor.pass(.listTaken, 0)
+        var pieces: [TakenList] = []
+        var next = head
+        var left = count
+        while let first = next {
+            let size = min(left, Self.piece)
+            for _ in 0..<size {
+                next = next?._withUnsafeGuaranteedRef { member in
+                    member.aftermath = member.closeGate(reason).aftermath
+                    return member.next
+                }
+            }
+            left -= size
+            pieces.append(TakenList(head: first, count: size))
+        }
+        StepDoor.pass(.gatesShut, 0)
+        return pieces
+    }
+
+    /// The gates are closed. Each member is let go soon after it was last looked at, while it is still in the processor's cache.
+    private func settle(_ reason: CancelReason) {
+        var runs: [RunCore] = []
+        runs.reserveCapacity(Self.batch)
+        var next = head
+        for _ in 0..<count {
+            guard let member = next?.takeRetainedValue() else { break }
+            next = member.next
+            member.next = nil
+            member.previous = nil
+            member.forgetBag()
+            if member.aftermath == .tearDown, let run = member.asRun {
+                runs.append(run)
+                if runs.count == Self.batch { RunCore.tearDown(moving: &runs) }
+            } else {
+                member.settle(member.aftermath, reason)
+            }
+        }
+        RunCore.tearDown(moving: &runs)
+    }
+
+    /// How many members a thread settles before it looks for other work.
+    private static let piece = 4096
+    /// How many runs share a round of the locks.
+    private static let batch = 32
 }

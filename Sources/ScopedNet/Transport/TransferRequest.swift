@@ -23,11 +23,11 @@ public final class TransferRequest: Sendable {
     public let requestID: UInt64
 
     public init(
-        url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
+        id: TransferID = TransferID(), url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
         options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1,
         repeatsSilently: Bool? = nil, deadline: UInt64? = nil, requestID: UInt64 = 0
     ) {
-        id = TransferID()
+        self.id = id
         self.url = url
         self.method = method
         self.headers = headers

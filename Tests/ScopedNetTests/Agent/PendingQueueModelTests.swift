@@ -81,7 +81,14 @@ import Testing
                 let host = model.active.removeValue(forKey: item)!
                 if !ended.insert(item).inserted { Issue.record("\(item) ran twice") }
                 if let started = queue.finished(host: host, now: now) { model.start(started) }
-            case 86..<94:
+            case 86..<88:
+                let doomed = (0..<Int.random(in: 0...8, using: &generator)).map { _ in Int.random(in: 0...next, using: &generator) }
+                let waits = model.waiting.filter { doomed.contains($0.item) }.map(\.item)
+                var removed: [Int] = []
+                queue.removeAll(of: doomed, find: { [queue] item in queue.place(of: item).map { (item, $0) } }, removed: { removed.append($0) })
+                if removed.sorted() != waits { Issue.record("removeAll") }
+                model.waiting.removeAll { doomed.contains($0.item) }
+            case 88..<94:
                 let item = Int.random(in: 0...next, using: &generator)
                 let waits = model.waiting.contains { $0.item == item }
                 if queue.remove(item) != waits { Issue.record("remove") }

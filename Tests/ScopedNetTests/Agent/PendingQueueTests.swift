@@ -164,6 +164,50 @@ import Testing
         #expect(finish(in: &queue) == nil)
     }
 
+    @Test func anItemIsRemovedFromItsOwnPlaceOnly() {
+        var queue = makeQueue(total: 1)
+        for item in 0..<3 { _ = submit(item, to: &queue) }
+        let place = queue.lastPlace
+        for (item, place) in [(1, place), (2, place + 1), (2, -1), (2, -5), (2, Int32.max)] {
+            let removed = queue.remove(item, at: place)
+            #expect(!removed, "\(item) at \(place)")
+        }
+        let removed = queue.remove(2, at: place)
+        #expect(removed)
+        // The place is another's now, and nobody else's.
+        _ = submit(3, to: &queue)
+        #expect(queue.lastPlace == place)
+        let again = queue.remove(2, at: place)
+        #expect(!again)
+        #expect(finish(in: &queue) == 1)
+        #expect(finish(in: &queue) == 3)
+    }
+
+    @Test func manyAreRemovedAtOnceAndTheOthersKeepTheirTurns() {
+        var queue = makeQueue(total: 1, perHost: 1)
+        _ = submit(0, "a", to: &queue)
+        var places: [Int: Int32] = [:]
+        for item in 1...12 {
+            _ = submit(item, ["a", "b", "c"][item % 3], item > 9 ? .high : .normal, to: &queue)
+            places[item] = queue.lastPlace
+        }
+        // One is named twice, one runs, one is unknown.
+        var removed: [Int] = []
+        queue.removeAll(
+            of: [1, 4, 7, 10, 4, 2, 11, 0, 99, 6], find: { item in places[item].map { (item, $0) } }, removed: { removed.append($0) })
+        #expect(removed == [1, 4, 7, 10, 2, 11, 6])
+        #expect(queue.waitingCount == 5)
+        var started: [Int] = []
+        var hosts = ["a"]
+        while let host = hosts.popLast() {
+            guard let next = finish(host, in: &queue) else { break }
+            started.append(next)
+            hosts.append(["a", "b", "c"][next % 3])
+        }
+        #expect(started == [12, 5, 3, 8, 9])
+        #expect(queue.activeCount == 0)
+    }
+
     @Test func aRemovedItemMayComeAgain() {
         var queue = makeQueue(total: 1)
         _ = submit(0, to: &queue)
