@@ -267,7 +267,7 @@ final class CurlEasy {
         } catch {
             switch error {
             case .headTooLarge, .tooManyFields: fail(with: self.error(.headersTooLarge, error.description))
-            case .malformedStatusLine, .malformedContentLength, .conflictingContentLength:
+            case .malformedStatusLine, .malformedContentLength, .conflictingContentLength, .ambiguousFraming:
                 fail(with: self.error(.badResponse, error.description))
             }
             return 0
@@ -281,8 +281,7 @@ final class CurlEasy {
 
     private func receivedHead() throws(ResponseHeadError) {
         headCompleted = loop.now
-        // libcurl reads a length that is no number, or too large for one, as none at all.
-        if parser.contains("content-length") { _ = try parser.contentLength() }
+        try parser.checkFraming()
         guard let id, let sink else { return }
         let complete = ResponseHead(parser)
         head = complete

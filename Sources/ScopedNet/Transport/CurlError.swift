@@ -39,6 +39,8 @@ struct CurlError {
         case CURLE_OUT_OF_MEMORY where easy.phase >= .awaitingResponse: (.headersTooLarge, nil)
         case CURLcode(rawValue: 100): (.headersTooLarge, nil)
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT: (.resources, nil)
+        // A trailer line that is no field; `0x3` is read as the last chunk, and its data as trailers.
+        case CURLE_BAD_FUNCTION_ARGUMENT where easy.hasHead: (.badResponse, nil)
         case CURLE_INTERFACE_FAILED: (.connectionFailed, .connecting)
         default: (.other, nil)
         }
@@ -60,6 +62,8 @@ struct CurlError {
         if text.contains("CONNECT") || text.contains("proxy") || text.contains("Proxy") { return .proxyFailed }
         if text.contains("chunk") || text.contains("hexadecimal") || text.contains("Illegal") || text.contains("Malformed") {
             return .badResponse
+        // A line of the trailers beyond libcurl's own limit.
+        if text.contains("memory in chunked") { return .headersTooLarge }
         }
         return .connectionLost
     }

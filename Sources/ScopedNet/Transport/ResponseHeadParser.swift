@@ -209,10 +209,12 @@ package struct ResponseHeadParser: Sendable {
     // MARK: - Fields
 
     private mutating func receiveField(_ line: UnsafeRawBufferPointer) throws(ResponseHeadError) -> Line {
-        if Self.isSpace(line[0]) { return fold(line) }
+        if Self.isSpace(line[0]) { return try fold(line) }
         guard fieldCount < limits.fields else { throw .tooManyFields(limit: limits.fields) }
         fieldCount += 1
         guard let colon = Self.endOfName(line), let value = Self.value(line, from: colon + 1) else {
+            // What frames the message is not skipped: somebody on the way may have believed it.
+            if Self.beginsWithFramingName(line) { throw .ambiguousFraming("a field that frames the message is malformed") }
             canFold = false
             skippedLines += 1
             return .skipped
@@ -227,7 +229,9 @@ package struct ResponseHeadParser: Sendable {
         return .field
     }
 
-    private mutating func fold(_ line: UnsafeRawBufferPointer) -> Line {
+    private mutating func fold(_ line: UnsafeRawBufferPointer) throws(ResponseHeadError) -> Line {
+        // libcurl reads the line alone and would frame by half of the value.
+        if canFold, phase == .inFields, lastFieldFrames { throw .ambiguousFraming("a field that frames the message is folded") }
         guard canFold, let value = Self.value(line, from: 0) else {
             skippedLines += 1
             return .skipped
@@ -304,7 +308,7 @@ extension ResponseHeadParser {
 
     /// A byte of a field name (RFC 9110 section 5.6.2).
     @inline(__always)
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
+    static func isTokenByte(_ byte: UInt8) -> Bool {
         byte < 128 && (byte < 64 ? tokensBelow64 >> UInt64(byte) : tokensFrom64 >> UInt64(byte - 64)) & 1 == 1
     }
 
