@@ -116,7 +116,9 @@ final class CurlEasy {
         case .http2PriorKnowledge:
             isDirty = true
             options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-            options.set(CURLOPT_PIPEWAIT, 1)
+            guard isAloneOnItsConnection(transfer) else { return options.set(CURLOPT_PIPEWAIT, 1) }
+            options.set(CURLOPT_FRESH_CONNECT, 1)
+            options.set(CURLOPT_FORBID_REUSE, 1)
         }
     }
 
@@ -169,10 +171,15 @@ final class CurlEasy {
     }
 
     /// It may share its connection with others.
+    /// Below libcurl 8 a plain connection taken from the pool is greeted a second time in the middle of its frames, and the request fails.
+    private func isAloneOnItsConnection(_ transfer: TransferRequest) -> Bool {
+        transfer.url.scheme == "http" && !Capabilities.current.sharesPlainHTTP2
+    }
+
     var isMultiplexed: Bool {
         switch transfer?.options.httpVersion {
         case .http1, nil: false
-        case .http2PriorKnowledge: true
+        case .http2PriorKnowledge: transfer.map { !isAloneOnItsConnection($0) } ?? false
         case .automatic, .http2: transfer?.url.scheme == "https" && head.map { $0.version == "2" } ?? true
         }
     }
