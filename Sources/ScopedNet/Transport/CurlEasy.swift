@@ -307,6 +307,8 @@ final class CurlEasy {
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
         if received == 0, !expectBody() { return 0 }
+        // Suspended before there was a connection to pause: libcurl did not hear of it.
+        if isSuspended { return SCURL_WRITE_PAUSE }
         switch destination {
         case .memory(let limit):
             guard body.count + bytes.count <= limit else {
@@ -356,6 +358,7 @@ final class CurlEasy {
     func upload(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let uploadFeed else { return 0 }
         let isFirst = !uploadFeed.hasBegun
+        if isSuspended { return SCURL_READ_PAUSE }
         switch uploadFeed.read(into: buffer) {
         case .bytes(let count):
             lastActivity = loop.now
@@ -448,11 +451,18 @@ final class CurlEasy {
             isReadPaused = false
             isWritePaused = false
         }
-        curl_easy_pause(handle, isSuspended ? CURLPAUSE_ALL : CURLPAUSE_CONT)
+        paused(curl_easy_pause(handle, isSuspended ? CURLPAUSE_ALL : CURLPAUSE_CONT))
         return true
     }
 
     // MARK: Clocks
+    /// A pause that failed is the end of the transfer: libcurl tells the caller, and would leave the transfer waiting for ever.
+    private func paused(_ code: CURLcode) {
+        // Before there is a connection there is nothing to pause; the callbacks see to it.
+        guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
+        fail(with: CurlError(easy: self, code: code).networkError)
+    }
+
 
     /// When this transfer has to be looked at next, if nothing happens.
     func nextDeadline(now: UInt64) -> UInt64 {
