@@ -57,6 +57,7 @@ final class CurlEasy {
     var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
     var loopContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(loop).toOpaque() }
     var share: UnsafeMutableRawPointer? { loop.share }
+    var socketError: Int32 { loop.socketError }
 
     static func of(_ handle: UnsafeMutableRawPointer) -> CurlEasy? {
         var context: UnsafePointer<CChar>?
@@ -170,12 +171,12 @@ final class CurlEasy {
         }
     }
 
-    /// It may share its connection with others.
     /// Below libcurl 8 a plain connection taken from the pool is greeted a second time in the middle of its frames, and the request fails.
     private func isAloneOnItsConnection(_ transfer: TransferRequest) -> Bool {
         transfer.url.scheme == "http" && !Capabilities.current.sharesPlainHTTP2
     }
 
+    /// It may share its connection with others.
     var isMultiplexed: Bool {
         switch transfer?.options.httpVersion {
         case .http1, nil: false
@@ -306,9 +307,9 @@ final class CurlEasy {
 
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
-        if received == 0, !expectBody() { return 0 }
         // Suspended before there was a connection to pause: libcurl did not hear of it.
         if isSuspended { return SCURL_WRITE_PAUSE }
+        if received == 0, !expectBody() { return 0 }
         switch destination {
         case .memory(let limit):
             guard body.count + bytes.count <= limit else {
@@ -357,8 +358,8 @@ final class CurlEasy {
 
     func upload(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let uploadFeed else { return 0 }
-        let isFirst = !uploadFeed.hasBegun
         if isSuspended { return SCURL_READ_PAUSE }
+        let isFirst = !uploadFeed.hasBegun
         switch uploadFeed.read(into: buffer) {
         case .bytes(let count):
             lastActivity = loop.now
@@ -455,7 +456,6 @@ final class CurlEasy {
         return true
     }
 
-    // MARK: Clocks
     /// A pause that failed is the end of the transfer: libcurl tells the caller, and would leave the transfer waiting for ever.
     private func paused(_ code: CURLcode) {
         // Before there is a connection there is nothing to pause; the callbacks see to it.
@@ -463,6 +463,7 @@ final class CurlEasy {
         fail(with: CurlError(easy: self, code: code).networkError)
     }
 
+    // MARK: Clocks
 
     /// When this transfer has to be looked at next, if nothing happens.
     func nextDeadline(now: UInt64) -> UInt64 {

@@ -47,7 +47,9 @@ struct CurlError {
     }
 
     private var connectFailure: NetworkError.Code {
-        switch Int32(easy.number(CURLINFO_OS_ERRNO)) {
+        let system = Int32(easy.number(CURLINFO_OS_ERRNO))
+        // libcurl does not ask why its callback gave no socket.
+        return switch system == 0 ? easy.socketError : system {
         case ECONNREFUSED: .connectionRefused
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resources
         default: text.contains("nsupported proxy") ? .invalidOption : .connectionFailed
@@ -60,10 +62,10 @@ struct CurlError {
         // TLS 1.3 servers refuse a missing client certificate after the handshake, with an alert.
         if text.contains("alert"), text.contains("certificate") { return .clientCertificateFailed }
         if text.contains("CONNECT") || text.contains("proxy") || text.contains("Proxy") { return .proxyFailed }
-        if text.contains("chunk") || text.contains("hexadecimal") || text.contains("Illegal") || text.contains("Malformed") {
-            return .badResponse
         // A line of the trailers beyond libcurl's own limit.
         if text.contains("memory in chunked") { return .headersTooLarge }
+        if text.contains("chunk") || text.contains("hexadecimal") || text.contains("Illegal") || text.contains("Malformed") {
+            return .badResponse
         }
         return .connectionLost
     }
