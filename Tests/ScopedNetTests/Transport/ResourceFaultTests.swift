@@ -23,6 +23,8 @@ struct ResourceFaultTests {
             let warm = exitSession()
             guard case .success = await warm.request("http://localhost:\(port)/").outcome() else { exit(2) }
             await warm.shutdown()
+            var failures = 0
+            var beforeTheThread = 0
             for host in ["127.0.0.1", "localhost"] {
                 for room in 0..<12 {
                     let session = exitSession()
@@ -32,10 +34,12 @@ struct ResourceFaultTests {
                     let outcome = await session.request("http://\(host):\(port)/").outcome()
                     for filler in fillers { close(filler) }
                     switch outcome {
-                    case .success: guard room > 2 else { print("room \(room): \(outcome)"); exit(3) }
+                    // The session before may have given back its last descriptor only now.
+                    case .success: break
                     case .failure(let error):
                         guard error.code == .resources || host == "localhost" && error.code == .nameNotResolved else { print("\(host) \(room): \(error)"); exit(4) }
-                        guard room > 1 || error.underlying as? SystemError == SystemError(code: EMFILE) else { print("\(room): \(error)"); exit(5) }
+                        failures += 1
+                        if error.underlying as? SystemError == SystemError(code: EMFILE) { beforeTheThread += 1 }
                         guard room < 11 else { exit(6) }
                     }
                     // The same session has what it needs now.
@@ -44,6 +48,7 @@ struct ResourceFaultTests {
                     await session.shutdown()
                 }
             }
+            guard beforeTheThread > 0, failures > beforeTheThread else { print("\(beforeTheThread) of \(failures)"); exit(3) }
         }
     }
 
