@@ -86,6 +86,7 @@ final class RawServer: Sendable {
 /// One connection of a `RawServer`. Reading blocks; each method is for the thread that serves it, but `interrupt`.
 final class RawConnection: Sendable {
     private let descriptor: Int32
+    private let isOpen = Lock(true)
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
@@ -153,10 +154,15 @@ final class RawConnection: Sendable {
         drain()
     }
 
-    /// Any thread: what blocks here returns.
-    fileprivate func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    /// Any thread: what blocks here returns. Once closed, the number may be somebody else's.
+    fileprivate func interrupt() { isOpen.withLock { if $0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) } } }
 
-    fileprivate func close() { Glibc.close(descriptor) }
+    fileprivate func close() {
+        isOpen.withLock { isOpen in
+            isOpen = false
+            _ = Glibc.close(descriptor)
+        }
+    }
 }
 
 /// Runs a test against a raw server and a session, beside a scripted server whose requests must not suffer.
