@@ -93,6 +93,7 @@ struct DiskFaultTests {
             let request = wire.session.download(wire.url + "/", to: URL(fileURLWithPath: inner + "/file")).onDownloadProgress { _ in seen.yield() }
             request.start()
             for await _ in heads { break }
+            try await wire.server.waitForStalls()
             if what == "a folder that goes away" {
                 try FileManager.default.removeItem(atPath: inner)
             } else {
