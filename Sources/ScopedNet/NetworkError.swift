@@ -182,7 +182,7 @@ public struct NetworkError: Error, Sendable {
         get { storage.curlCode }
         set { mutate { $0.curlCode = newValue } }
     }
-    /// libcurl's own words, or ours; safe to log: no header values, no body, no userinfo.
+    /// libcurl's own words, or ours; safe to log: one line, no header values, no body, no userinfo.
     public var message: String {
         get { storage.message }
         set { mutate { $0.message = newValue } }
@@ -226,7 +226,7 @@ public struct NetworkError: Error, Sendable {
         curlCode: Int32? = nil, underlying: (any Error)? = nil, cancelReason: CancelReason? = nil
     ) {
         storage = Storage(
-            code: code, phase: phase, message: message, requestID: requestID, attempt: attempt, curlCode: curlCode,
+            code: code, phase: phase, message: message.printable, requestID: requestID, attempt: attempt, curlCode: curlCode,
             underlying: underlying, cancelReason: cancelReason)
     }
 }

@@ -36,6 +36,9 @@ public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
     /// Pausing HTTP/2 streams is bounded only from libcurl 8 on.
     package var pausesHTTP2Safely: Bool { curlVersionNumber >= 0x080000 && !(0x081000...0x081001).contains(curlVersionNumber) }
 
+    /// Several requests by prior knowledge on one plain connection (curl #10634).
+    package var sharesPlainHTTP2: Bool { curlVersionNumber >= 0x080000 }
+
     public var description: String {
         func mark(_ available: Bool, _ name: String, otherwise: String) -> String {
             available ? "  yes  \(name)" : "  no   \(name): \(otherwise)"

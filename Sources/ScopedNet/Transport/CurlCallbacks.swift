@@ -52,7 +52,11 @@ enum CurlCallbacks {
         guard let context, let address else { return SCURL_SOCKET_BAD }
         let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = Glibc.socket(address.pointee.family, kind, address.pointee.protocol)
-        guard descriptor >= 0 else { return SCURL_SOCKET_BAD }
+        guard descriptor >= 0 else {
+            let code = errno
+            Unmanaged<CurlLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.socketError = code }
+            return SCURL_SOCKET_BAD
+        }
         Unmanaged<CurlLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.opened(descriptor) }
         return descriptor
     }

@@ -26,8 +26,15 @@ extension CurlEasy {
             isReadPaused = false
             isWritePaused = false
         }
-        curl_easy_pause(handle, isSuspended ? CURLPAUSE_ALL : CURLPAUSE_CONT)
+        paused(curl_easy_pause(handle, isSuspended ? CURLPAUSE_ALL : CURLPAUSE_CONT))
         return true
+    }
+
+    /// A pause that failed is the end of the transfer: libcurl tells the caller, and would leave the transfer waiting for ever.
+    private func paused(_ code: CURLcode) {
+        // Before there is a connection there is nothing to pause; the callbacks see to it.
+        guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
+        fail(with: CurlError(easy: self, code: code).networkError)
     }
 
     // MARK: Clocks

@@ -54,7 +54,9 @@ extension CurlEasy {
         case .http2PriorKnowledge:
             isDirty = true
             options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-            options.set(CURLOPT_PIPEWAIT, 1)
+            guard isAloneOnItsConnection(transfer) else { return options.set(CURLOPT_PIPEWAIT, 1) }
+            options.set(CURLOPT_FRESH_CONNECT, 1)
+            options.set(CURLOPT_FORBID_REUSE, 1)
         }
     }
 

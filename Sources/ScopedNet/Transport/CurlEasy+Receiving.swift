@@ -14,7 +14,7 @@ extension CurlEasy {
         } catch {
             switch error {
             case .headTooLarge, .tooManyFields: fail(with: self.error(.headersTooLarge, error.description))
-            case .malformedStatusLine, .malformedContentLength, .conflictingContentLength:
+            case .malformedStatusLine, .malformedContentLength, .conflictingContentLength, .ambiguousFraming:
                 fail(with: self.error(.badResponse, error.description))
             }
             return 0
@@ -28,8 +28,7 @@ extension CurlEasy {
 
     func receivedHead() throws(ResponseHeadError) {
         headCompleted = loop.now
-        // libcurl reads a length that is no number, or too large for one, as none at all.
-        _ = try parser.contentLength()
+        try parser.checkFraming()
         guard let id, let sink else { return }
         let complete = ResponseHead(parser)
         destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
@@ -47,6 +46,8 @@ extension CurlEasy {
 
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
+        // Suspended before there was a connection to pause: libcurl did not hear of it.
+        if isSuspended { return SCURL_WRITE_PAUSE }
         if received == 0, !expectBody() { return 0 }
         switch destination {
         case .memory(let limit):

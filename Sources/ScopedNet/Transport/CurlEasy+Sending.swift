@@ -4,6 +4,7 @@ import CCurl
 extension CurlEasy {
     func upload(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let uploadFeed else { return 0 }
+        if isSuspended { return SCURL_READ_PAUSE }
         let isFirst = !uploadFeed.hasBegun
         switch uploadFeed.read(into: buffer) {
         case .bytes(let count):

@@ -64,6 +64,7 @@ final class CurlEasy {
     var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
     var loopContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(loop).toOpaque() }
     var share: UnsafeMutableRawPointer? { loop.share }
+    var socketError: Int32 { loop.socketError }
 
     static func of(_ handle: UnsafeMutableRawPointer) -> CurlEasy? {
         var context: UnsafePointer<CChar>?
@@ -132,11 +133,16 @@ final class CurlEasy {
         return time(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving
     }
 
+    /// Below libcurl 8 a plain connection taken from the pool is greeted a second time in the middle of its frames, and the request fails.
+    func isAloneOnItsConnection(_ transfer: TransferRequest) -> Bool {
+        transfer.url.scheme == "http" && !Capabilities.current.sharesPlainHTTP2
+    }
+
     /// It may share its connection with others.
     var isMultiplexed: Bool {
         switch transfer?.options.httpVersion {
         case .http1, nil: false
-        case .http2PriorKnowledge: true
+        case .http2PriorKnowledge: transfer.map { !isAloneOnItsConnection($0) } ?? false
         case .automatic, .http2: transfer?.url.scheme == "https" && head.map { $0.version == "2" } ?? true
         }
     }

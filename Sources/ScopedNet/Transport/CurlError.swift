@@ -39,13 +39,17 @@ struct CurlError {
         case CURLE_OUT_OF_MEMORY where easy.phase >= .awaitingResponse: (.headersTooLarge, nil)
         case CURLcode(rawValue: 100): (.headersTooLarge, nil)
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT: (.resources, nil)
+        // A trailer line that is no field; `0x3` is read as the last chunk, and its data as trailers.
+        case CURLE_BAD_FUNCTION_ARGUMENT where easy.hasHead: (.badResponse, nil)
         case CURLE_INTERFACE_FAILED: (.connectionFailed, .connecting)
         default: (.other, nil)
         }
     }
 
     private var connectFailure: NetworkError.Code {
-        switch Int32(easy.number(CURLINFO_OS_ERRNO)) {
+        let system = Int32(easy.number(CURLINFO_OS_ERRNO))
+        // libcurl does not ask why its callback gave no socket.
+        return switch system == 0 ? easy.socketError : system {
         case ECONNREFUSED: .connectionRefused
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resources
         default: text.contains("nsupported proxy") ? .invalidOption : .connectionFailed
@@ -58,6 +62,8 @@ struct CurlError {
         // TLS 1.3 servers refuse a missing client certificate after the handshake, with an alert.
         if text.contains("alert"), text.contains("certificate") { return .clientCertificateFailed }
         if text.contains("CONNECT") || text.contains("proxy") || text.contains("Proxy") { return .proxyFailed }
+        // A line of the trailers beyond libcurl's own limit.
+        if text.contains("memory in chunked") { return .headersTooLarge }
         if text.contains("chunk") || text.contains("hexadecimal") || text.contains("Illegal") || text.contains("Malformed") {
             return .badResponse
         }

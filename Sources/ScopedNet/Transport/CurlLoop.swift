@@ -25,6 +25,8 @@ final class CurlLoop {
     /// The same moment for those who count otherwise. Read once for each turn.
     @exclusivity(unchecked) private(set) var instant = ContinuousClock.now
     private var stopping: (@Sendable () -> Void)?
+    /// Why the latest socket(2) failed; 0 when it did not.
+    var socketError: Int32 = 0
 
     private static let never = UInt64.max
     private static let maxIdleHandles = 256
@@ -292,7 +294,11 @@ final class CurlLoop {
         }
     }
 
-    func opened(_ descriptor: Int32) { sockets.opened(descriptor) }
+    func opened(_ descriptor: Int32) {
+        socketError = 0
+        sockets.opened(descriptor)
+    }
+
     func closing(_ descriptor: Int32) { sockets.closing(descriptor) }
 }
 

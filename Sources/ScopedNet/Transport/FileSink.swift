@@ -9,11 +9,13 @@ public final class FileSink: @unchecked Sendable {
     // after the finish was handed over; never by both at once (contract 3 of `Transport`).
     public let destination: String
     private let temporary: String
+    private let calls: FileCalls
     private var descriptor: Int32 = -1
     private(set) var count: Int64 = 0
 
-    package init(destination: String) {
+    package init(destination: String, calls: FileCalls = .system) {
         self.destination = destination
+        self.calls = calls
         temporary = destination + ".scopednet-\(getpid())-\(Identifier.next())"
     }
 
@@ -29,11 +31,13 @@ public final class FileSink: @unchecked Sendable {
         try open()
         var rest = bytes
         while !rest.isEmpty {
-            let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
+            let written = calls.write(descriptor, rest.baseAddress, rest.count)
             if written < 0 {
                 if errno == EINTR { continue }
                 throw .file(errno, "cannot write \(temporary)")
             }
+            // No system does so for a file; a loop without an end would be the worse answer.
+            if written == 0 { throw .file(EIO, "cannot write \(temporary)") }
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             count += Int64(written)
         }
@@ -43,14 +47,15 @@ public final class FileSink: @unchecked Sendable {
     package func commit(coding: String? = nil, limits: DecodingLimits = .default) throws(NetworkError) {
         try open()
         if let coding, count > 0, let decoder = ContentDecoder.make(for: coding, limits: limits) { try undo(decoder) }
-        let closed = close(descriptor)
+        let closed = calls.close(descriptor)
         descriptor = -1
         guard closed == 0 else {
+            // The number is free all the same: close(2) on Linux never leaves it open.
             let code = errno
             unlink(temporary)
             throw .file(code, "cannot finish \(temporary)")
         }
-        guard rename(temporary, destination) == 0 else {
+        guard calls.rename(temporary, destination) == 0 else {
             let code = errno
             unlink(temporary)
             throw .file(code, "cannot replace \(destination)")

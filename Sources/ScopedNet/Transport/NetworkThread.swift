@@ -38,6 +38,11 @@ final class NetworkThread: Sendable {
         pthread_attr_setstacksize(&attributes, 512 << 10)
         defer { pthread_attr_destroy(&attributes) }
         var thread = pthread_t()
+        // Inherited, so that not even the thread's first instruction meets a signal of the program's.
+        var before = sigset_t()
+        var blocked = Self.programSignals
+        pthread_sigmask(SIG_SETMASK, &blocked, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         // Safety: the loop is handed to the new thread and nobody else keeps it; the thread balances the retain.
         let box = Unmanaged.passRetained(loop)
         let code = pthread_create(&thread, &attributes, { argument in
@@ -57,12 +62,15 @@ final class NetworkThread: Sendable {
     func markCurrent() {
         identity.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setname_np(pthread_self(), "scopednet")
-        // The program's signal handlers run on the program's threads, and a peer that is gone is an error here, not a SIGPIPE.
-        // Name resolution inherits this. Faults of the thread itself stay deliverable.
+    }
+
+    /// The program's signal handlers run on the program's threads, and a peer that is gone is an error here, not a SIGPIPE.
+    /// Name resolution inherits this. Faults of the thread itself stay deliverable.
+    private static var programSignals: sigset_t {
         var signals = sigset_t()
         sigfillset(&signals)
         for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS] { sigdelset(&signals, fault) }
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        return signals
     }
 
     private var isCurrent: Bool { identity.load(ordering: .relaxed) == UInt(pthread_self()) }

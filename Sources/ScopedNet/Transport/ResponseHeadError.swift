@@ -10,6 +10,8 @@ package enum ResponseHeadError: Error, Sendable, Hashable {
     case malformedContentLength
     /// Several `Content-Length` that disagree: a sign of response splitting.
     case conflictingContentLength
+    /// Two readers could see the end of this response in two places: the gap that response smuggling goes through. Says why.
+    case ambiguousFraming(String)
 }
 
 extension ResponseHeadError: CustomStringConvertible {
@@ -20,6 +22,7 @@ extension ResponseHeadError: CustomStringConvertible {
         case .tooManyFields(let limit): "the response head has more than \(limit) fields"
         case .malformedContentLength: "Content-Length is not a number of bytes"
         case .conflictingContentLength: "several Content-Length fields disagree"
+        case .ambiguousFraming(let why): why
         }
     }
 }

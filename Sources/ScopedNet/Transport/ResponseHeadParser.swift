@@ -66,6 +66,10 @@ package struct ResponseHeadParser: Sendable {
     private(set) var declaredLength = DeclaredLength.none
     /// There is a `Content-Encoding`.
     private(set) var hasContentEncoding = false
+    /// There is a `Transfer-Encoding`.
+    private(set) var hasTransferEncoding = false
+    /// The latest field says where the message ends.
+    private var lastFieldFrames = false
     /// The fields of the latest head, each as `name:value` and a line feed.
     package var fieldBytes: [UInt8] { head.bytes(from: fieldsStart) }
     /// The trailer fields, in the same form.
@@ -154,6 +158,8 @@ package struct ResponseHeadParser: Sendable {
         fieldsStart = 0
         declaredLength = .none
         hasContentEncoding = false
+        hasTransferEncoding = false
+        lastFieldFrames = false
         head.removeAll()
         trailer.removeAll()
     }
@@ -222,10 +228,12 @@ package struct ResponseHeadParser: Sendable {
     // MARK: - Fields
 
     private mutating func receiveField(_ line: UnsafeRawBufferPointer) throws(ResponseHeadError) -> Line {
-        if Self.isSpace(line[0]) { return fold(line) }
+        if Self.isSpace(line[0]) { return try fold(line) }
         guard fieldCount < limits.fields else { throw .tooManyFields(limit: limits.fields) }
         fieldCount += 1
         guard let colon = Self.endOfName(line), let value = Self.value(line, from: colon + 1) else {
+            // What frames the message is not skipped: somebody on the way may have believed it.
+            if Self.beginsWithFramingName(line) { throw .ambiguousFraming("a field that frames the message is malformed") }
             canFold = false
             skippedLines += 1
             return .skipped
@@ -244,8 +252,14 @@ package struct ResponseHeadParser: Sendable {
     /// What every response is asked is noted here, so that nobody has to search for it.
     @inline(__always)
     private mutating func note(_ name: UnsafeRawBufferPointer, _ value: Value) {
+        lastFieldFrames = false
         switch name.count {
-        case 14 where FieldLines.matches(name, "content-length"): noteLength(value)
+        case 14 where FieldLines.matches(name, "content-length"):
+            noteLength(value)
+            lastFieldFrames = true
+        case 17 where FieldLines.matches(name, "transfer-encoding"):
+            hasTransferEncoding = true
+            lastFieldFrames = true
         case 16 where FieldLines.matches(name, "content-encoding"): hasContentEncoding = true
         default: break
         }
@@ -260,7 +274,9 @@ package struct ResponseHeadParser: Sendable {
         }
     }
 
-    private mutating func fold(_ line: UnsafeRawBufferPointer) -> Line {
+    private mutating func fold(_ line: UnsafeRawBufferPointer) throws(ResponseHeadError) -> Line {
+        // libcurl reads the line alone and would frame by half of the value.
+        if canFold, phase == .inFields, lastFieldFrames { throw .ambiguousFraming("a field that frames the message is folded") }
         guard canFold, let value = Self.value(line, from: 0) else {
             skippedLines += 1
             return .skipped
@@ -269,7 +285,6 @@ package struct ResponseHeadParser: Sendable {
             Self.extendLast(value, of: &trailer)
             return .trailer
         }
-        if case .bytes = declaredLength { declaredLength = .unclear }
         Self.extendLast(value, of: &head)
         return .field
     }
@@ -351,7 +366,7 @@ extension ResponseHeadParser {
 
     /// A byte of a field name (RFC 9110 section 5.6.2).
     @inline(__always)
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
+    static func isTokenByte(_ byte: UInt8) -> Bool {
         // Most are letters and the hyphen.
         if (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte == UInt8(ascii: "-") { return true }
         return byte < 128 && (byte < 64 ? tokensBelow64 >> UInt64(byte) : tokensFrom64 >> UInt64(byte - 64)) & 1 == 1

@@ -141,6 +141,7 @@ public enum HTTPVersionPolicy: Sendable, Hashable {
     case http1
     /// HTTP/2 by ALPN (falls back to HTTP/1.1 when the server has none), also where `automatic` would prefer HTTP/1.1.
     case http2
-    /// HTTP/2 without asking, on plain TCP too (RFC 9113 section 3.3).
+    /// HTTP/2 without asking, on plain TCP too (RFC 9113 section 3.3). Below libcurl 8 each such request on plain TCP has a connection of
+    /// its own: a second one on the same connection would fail there.
     case http2PriorKnowledge
 }
