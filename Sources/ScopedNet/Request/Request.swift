@@ -36,10 +36,17 @@ public final class Request<Value: Sendable>: Sendable {
     /// Changes the options of later starts.
     @discardableResult
     public func options(_ change: (inout RequestOptions) -> Void) -> Self {
-        let description = state.withLock { $0.description }
-        var options = description.options.value
-        change(&options)
-        var replacement = description.with(options)
+        changeDescription { description in
+            var options = description.options.value
+            change(&options)
+            return description.with(options)
+        }
+    }
+
+    /// - Parameter change: called outside the lock; of two changes at once the later one counts.
+    @discardableResult
+    func changeDescription(_ change: (RequestDescription) -> RequestDescription) -> Self {
+        var replacement = change(state.withLock { $0.description })
         // What it held before is let go outside the lock: it may be the caller's.
         state.withLock { state in
             swap(&state.description, &replacement)

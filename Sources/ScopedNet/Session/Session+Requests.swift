@@ -63,18 +63,36 @@ package final class RequestDescription: Sendable {
     let body: RequestBody?
     let destination: String?
     let options: OptionsBox
+    /// A field that was refused when it was set; the next start fails with it.
+    let headerError: NetworkError?
 
-    init(url: String, method: HTTPRequest.Method, headers: HTTPFields, body: RequestBody?, options: OptionsBox, destination: String?) {
+    init(
+        url: String, method: HTTPRequest.Method, headers: HTTPFields, body: RequestBody?, options: OptionsBox, destination: String?,
+        headerError: NetworkError? = nil
+    ) {
         self.url = url
         self.method = method
         self.headers = headers
         self.body = body
         self.options = options
         self.destination = destination
+        self.headerError = headerError
     }
 
     func with(_ options: RequestOptions) -> RequestDescription {
-        RequestDescription(url: url, method: method, headers: headers, body: body, options: OptionsBox(options), destination: destination)
+        RequestDescription(
+            url: url, method: method, headers: headers, body: body, options: OptionsBox(options), destination: destination, headerError: headerError)
+    }
+
+    func with(_ field: Result<HTTPField, NetworkError>) -> RequestDescription {
+        var headers = headers
+        var refusal = headerError
+        switch field {
+        case .success(let field): headers[field.name] = field.value
+        case .failure(let error): refusal = refusal ?? error
+        }
+        return RequestDescription(
+            url: url, method: method, headers: headers, body: body, options: options, destination: destination, headerError: refusal)
     }
 }
 

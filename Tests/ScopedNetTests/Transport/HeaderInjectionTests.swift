@@ -45,6 +45,39 @@ struct HeaderInjectionTests {
         }
     }
 
+    /// Fields given as strings are not repaired but refused, with a word that says which and why.
+    @Test(arguments: [
+        ("X-Own", "a\r\nInjected: 1", "the value of 'X-Own' holds a carriage return"), ("X-Own", "hunter2\n", "the value of 'X-Own' holds a line feed"),
+        ("X-Own", "a\u{0}b", "the value of 'X-Own' holds a NUL byte"), ("X-Own", "a\u{1B}[31m", "the value of 'X-Own' holds a control character"),
+        ("X Own", "a", "'X Own' is no name of a header field"), ("", "a", "'' is no name of a header field"),
+        ("X-Own:", "a", "'X-Own:' is no name of a header field"), ("X\r\nInjected", "a", "is no name of a header field"),
+    ])
+    func stringsAreRefusedByName(_ name: String, _ value: String, _ message: String) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok())
+            let request = wire.get().header("X-Good", "1").header(name, value)
+            let error = try await request.failure()
+            #expect(error.code == .invalidHeader)
+            #expect(error.message.contains(message), "\(error)")
+            #expect(!error.message.contains("hunter2"))
+            #expect(wire.server.requests.isEmpty)
+            var configuration = Session.Configuration()
+            let refused = #expect(throws: NetworkError.self) { try configuration.setHeader(name, value) }
+            #expect(refused?.message == error.message)
+        }
+    }
+
+    @Test func stringsThatAreFieldsAreSent() async throws {
+        try await withWire { try $0.setHeader("X-Session", "s") } _: { wire async throws in
+            wire.server.on("/", .ok())
+            _ = try await wire.get().header("X-Own", "grüße\tan alle").header("x-own", "again").header("X-Empty", "").header("X-Session", "r").response()
+            let request = try await wire.server.takeRequest()
+            #expect(request.headers[all: "x-own"] == ["again"])
+            #expect(request.headers[all: "x-empty"] == [""])
+            #expect(request.headers[all: "x-session"] == ["r"])
+        }
+    }
+
     private func request(through door: Door, _ attack: String, _ port: Int, _ session: Session) -> Request<Data> {
         let url = "http://127.0.0.1:\(port)/"
         func proxied(_ proxy: ProxyConfiguration) -> Request<Data> {

@@ -1,0 +1,53 @@
+import HTTPTypes
+
+/// A header field made of strings that somebody typed or received: checked, never repaired.
+///
+/// `HTTPField` turns line ends in a value into spaces, which hides the mistake of whoever put them there, and has no answer but nil for
+/// a name that is none.
+enum HeaderField {
+    /// - Throws: ``NetworkError`` with code `invalidHeader`; the message names the field and never shows its value.
+    static func checked(_ name: String, _ value: String) throws(NetworkError) -> HTTPField {
+        guard let parsed = HTTPField.Name(name) else {
+            throw NetworkError(.invalidHeader, phase: .preparing, message: "'\(name.prefix(80))' is no name of a header field (RFC 9110 section 5.1)")
+        }
+        for byte in value.utf8 {
+            guard let problem = problem(byte) else { continue }
+            throw NetworkError(.invalidHeader, phase: .preparing, message: "the value of '\(name)' holds \(problem) (RFC 9110 section 5.5)")
+        }
+        return HTTPField(name: parsed, value: value)
+    }
+
+    private static func problem(_ byte: UInt8) -> String? {
+        switch byte {
+        case 0x0D: "a carriage return"
+        case 0x0A: "a line feed"
+        case 0x00: "a NUL byte"
+        case 0x09: nil
+        case ..<0x20, 0x7F: "a control character"
+        default: nil
+        }
+    }
+}
+
+extension Request {
+    /// Sets a header field of later starts; it replaces fields of that name, the session's too. An empty value is sent as such.
+    ///
+    /// What is no name, or a value with a line end, a NUL or another control character, is refused: the next start fails with `invalidHeader`
+    /// and sends nothing.
+    @discardableResult
+    public func header(_ name: String, _ value: String) -> Self {
+        let field: Result<HTTPField, NetworkError>
+        do throws(NetworkError) { field = .success(try HeaderField.checked(name, value)) } catch { field = .failure(error) }
+        return changeDescription { $0.with(field) }
+    }
+}
+
+extension Session.Configuration {
+    /// Sets a header field of all requests; it replaces fields of that name.
+    ///
+    /// - Throws: ``NetworkError`` with code `invalidHeader` for what is no name, or a value with a line end, a NUL or another control character.
+    public mutating func setHeader(_ name: String, _ value: String) throws(NetworkError) {
+        let field = try HeaderField.checked(name, value)
+        headers[field.name] = field.value
+    }
+}
