@@ -12,9 +12,9 @@ package final class AdmissionQueue: Sendable {
 
     private struct State {
         var queue: PendingQueue<Waiter, UInt32>
-        /// Origins that speak HTTP/2: their limit is streams, not connections.
-        var multiplexed: Set<UInt32> = []
         var budgets: [UInt32: RetryBudget] = [:]
+        /// How many budgets there may be before those that are full are dropped.
+        var budgetBound = 1024
     }
 
     private let limits: ConnectionLimits
@@ -88,16 +88,21 @@ package final class AdmissionQueue: Sendable {
         }
     }
 
+    /// An origin that speaks HTTP/2 is limited in streams, not in connections.
     package func noteVersion(_ version: String, origin: UInt32) {
         guard version == "2" else { return }
         let now = now
+        let limit = max(limits.streamsPerHost, limits.perHost)
         let next = state.withLock { state -> [Waiter] in
-            guard state.multiplexed.insert(origin).inserted else { return [] }
-            return state.queue.setLimit(host: origin, max(limits.streamsPerHost, limits.perHost), now: now)
+            // Asked each time: the queue forgets hosts that were idle for long.
+            guard state.queue.limit(ofHost: origin) != limit else { return [] }
+            return state.queue.setLimit(host: origin, limit, now: now)
         }
         for waiter in next { grant(waiter.run) }
     }
 
+    package func limit(ofHost origin: UInt32) -> Int? { state.withLock { $0.queue.limit(ofHost: origin) } }
+    package var budgetCount: Int { state.withLock { $0.budgets.count } }
     package var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
     package var activeCount: Int { state.withLock { $0.queue.activeCount } }
 
@@ -106,7 +111,13 @@ package final class AdmissionQueue: Sendable {
     /// Each first attempt pays in, each retry takes out; asked only where retrying is on.
     package func payIn(_ origin: UInt32) {
         let now = now
-        state.withLock { $0.budgets[origin, default: RetryBudget(now: now)].deposit(now: now) }
+        state.withLock { state in
+            state.budgets[origin, default: RetryBudget(now: now)].deposit(now: now)
+            // A full budget is what a new one would be: no need to keep it.
+            guard state.budgets.count > state.budgetBound else { return }
+            state.budgets = state.budgets.filter { !$0.value.isFull(at: now) }
+            state.budgetBound = max(1024, 2 * state.budgets.count)
+        }
     }
 
     package func retryBudget(_ origin: UInt32, now: Duration) -> Double {
@@ -114,10 +125,6 @@ package final class AdmissionQueue: Sendable {
     }
 
     package func withdrawRetry(_ origin: UInt32, now: Duration) {
-        state.withLock { state in
-            guard state.budgets[origin, default: RetryBudget(now: now)].withdraw(now: now) else { return }
-            // A full budget is what a new one would be: no need to keep it.
-            if state.budgets.count > 4096 { state.budgets = state.budgets.filter { !$0.value.isFull(at: now) } }
-        }
+        state.withLock { _ = $0.budgets[origin, default: RetryBudget(now: now)].withdraw(now: now) }
     }
 }

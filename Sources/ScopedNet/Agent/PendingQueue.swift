@@ -155,6 +155,12 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
         return started
     }
 
+    /// The host's own limit; nil when it has none, or is forgotten.
+    package func limit(ofHost host: Host) -> Int? {
+        guard let index = hosts.index(of: host), hosts[index].limit != HostTable<Host>.noLimit else { return nil }
+        return Int(hosts[index].limit)
+    }
+
     /// Changes the numbers. Lower ones stop nothing that runs and turn away nothing that waits.
     ///
     /// - Returns: the items that start now, the most urgent first.

@@ -16,7 +16,8 @@ public final class RequestURL: Sendable {
     public let origin: Origin
     public let hasCredentials: Bool
     /// A small number for ``origin``, the same for all URLs of it.
-    package let originID: UInt32
+    package var originID: UInt32 { originKey.id }
+    private let originKey: OriginKey
 
     // Safety: written in `init` only. libcurl duplicates it for each transfer (curl_url_dup in url.c) and never changes it,
     // and reading it from several threads at once is allowed (libcurl-thread(3): handles must not be *modified* concurrently).
@@ -89,14 +90,8 @@ public final class RequestURL: Sendable {
         self.string = string
         hasCredentials = part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil
         origin = Origin(scheme: scheme, host: host, port: port)
-        originID = Self.originIDs.withLock { [origin] ids in
-            if let known = ids[origin] { return known }
-            ids[origin] = UInt32(ids.count)
-            return UInt32(ids.count - 1)
-        }
+        originKey = OriginKey.of(origin)
     }
-
-    private static let originIDs = Lock<[Origin: UInt32]>([:])
 
     /// Stands for the URL of a request whose own is malformed; never sent.
     static func placeholder(_ text: String) -> RequestURL { RequestURL(malformed: text) }
@@ -108,7 +103,7 @@ public final class RequestURL: Sendable {
         host = ""
         port = 0
         origin = Origin(scheme: "", host: "", port: 0)
-        originID = .max
+        originKey = .none
         hasCredentials = false
         handle = nil
     }

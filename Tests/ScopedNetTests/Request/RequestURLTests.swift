@@ -24,6 +24,19 @@ import Testing
         #expect(try RequestURL("HTTP://Example.COM:80/").origin == RequestURL("http://example.com/").origin)
     }
 
+    /// A crawler visits a million hosts and keeps none.
+    @Test func originsAreForgottenWithTheirURLs() throws {
+        let kept = try RequestURL("http://kept.originsAreForgotten.test/a")
+        var id: UInt32 = 0
+        for number in 0..<3_000 {
+            let url = try RequestURL("http://\(number).originsAreForgotten.test/")
+            #expect(url.originID > id)
+            id = url.originID
+        }
+        #expect(OriginKey.count < 2_000, "other tests have some at the same time")
+        #expect(try RequestURL("http://kept.originsAreForgotten.test/b").originID == kept.originID)
+    }
+
     @Test func spacesOfALocationAreEncodedWhereverTheyAre() throws {
         let base = try RequestURL("http://host/a/b")
         #expect(try RequestURL("c d?e f", relativeTo: base, isLenient: true).string == "http://host/a/c%20d?e%20f")
