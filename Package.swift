@@ -84,6 +84,12 @@ if !leanBuild {
             dependencies: ["ScopedNetTestServer"],
             swiftSettings: settings
         ),
+        .target(name: "CFaults", path: "Tests/CFaults"),
+        .testTarget(
+            name: "FaultInjectionTests",
+            dependencies: ["CFaults", "ScopedNet", "ScopedNetTestServer", .product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: settings
+        ),
         // Servers nobody here wrote, as `Scripts/with-servers` starts them; without them its suites are skipped.
         .testTarget(
             name: "IntegrationTests",

@@ -11,10 +11,10 @@ extension CurlEasy {
             try loop.profile.apply(to: self)
             isDirty = false
         }
-        let options = CurlOptions(handle: handle)
+        let options = CurlOptions(easy: self)
         if loop.profile.choosesProxyPerRequest { try loop.profile.applyProxy(to: self, for: transfer.url) }
-        _ = scurl_set_url(handle, transfer.url.handle)
-        _ = scurl_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers.list)
+        options.note(scurl_set_url(handle, transfer.url.handle))
+        options.note(scurl_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers.list))
         options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
         try setVersion(transfer, options)
         try setMethodAndBody(transfer, options)
@@ -26,6 +26,7 @@ extension CurlEasy {
             isDirty = true
             options.set(CURLOPT_FRESH_CONNECT, 1)
         }
+        try requireOptions()
         self.transfer = transfer
         self.sink = sink
         parser.reset(limits: transfer.options.headLimits)
@@ -34,6 +35,17 @@ extension CurlEasy {
         lastActivity = loop.now
         startedAt = loop.instant
         LiveObjects.born(.transfer)
+    }
+
+    /// After an option could not be set the handle is not what the transfer asks for, and is reset before its next one.
+    private func requireOptions() throws(NetworkError) {
+        guard optionFailure != CURLE_OK else { return }
+        let code = optionFailure
+        optionFailure = CURLE_OK
+        isDirty = true
+        throw NetworkError(
+            .resources, phase: .preparing, message: "libcurl could not take an option: \(String(cString: curl_easy_strerror(code)))",
+            curlCode: Int32(bitPattern: code.rawValue))
     }
 
     private func setVersion(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
@@ -75,19 +87,19 @@ extension CurlEasy {
             options.set(CURLOPT_POSTFIELDSIZE_LARGE, large: feed.length ?? -1)
             options.set(CURLOPT_READDATA, context)
             options.set(CURLOPT_SEEKDATA, context)
-            _ = scurl_set_data_callback(handle, CURLOPT_READFUNCTION, CurlCallbacks.read)
-            _ = scurl_set_seek_callback(handle, CurlCallbacks.seek)
+            options.note(scurl_set_data_callback(handle, CURLOPT_READFUNCTION, CurlCallbacks.read))
+            options.note(scurl_set_seek_callback(handle, CurlCallbacks.seek))
             if let bytes = feed.contiguousBytes {
                 // Small bodies travel in one packet with their head.
-                _ = scurl_set_pointer(handle, CURLOPT_POSTFIELDS, bytes)
+                options.note(scurl_set_pointer(handle, CURLOPT_POSTFIELDS, bytes))
             } else {
-                _ = scurl_set_pointer(handle, CURLOPT_POSTFIELDS, nil)
+                options.note(scurl_set_pointer(handle, CURLOPT_POSTFIELDS, nil))
                 options.set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
             }
             if transfer.wantsProgress {
                 options.set(CURLOPT_NOPROGRESS, 0)
                 options.set(CURLOPT_XFERINFODATA, context)
-                _ = scurl_set_progress_callback(handle, CurlCallbacks.progress)
+                options.note(scurl_set_progress_callback(handle, CurlCallbacks.progress))
             }
             return
         }

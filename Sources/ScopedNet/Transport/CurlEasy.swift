@@ -14,6 +14,8 @@ final class CurlEasy {
 
     /// Something was set that only a reset takes back.
     @exclusivity(unchecked) var isDirty = true
+    /// The first option of this transfer that could not be set.
+    @exclusivity(unchecked) var optionFailure = CURLE_OK
     /// CURLOPT_PIPEWAIT is on.
     @exclusivity(unchecked) var waitsForMultiplex = false
     /// CURLOPT_BUFFERSIZE as it is set.
@@ -150,7 +152,7 @@ final class CurlEasy {
     /// Closes the connection behind this transfer unless others share it.
     func forbidReuse() {
         isDirty = true
-        CurlOptions(handle: handle).set(CURLOPT_FORBID_REUSE, 1)
+        CurlOptions(easy: self).set(CURLOPT_FORBID_REUSE, 1)
     }
 
     /// A transfer that is paused by its reader must not be disturbed.

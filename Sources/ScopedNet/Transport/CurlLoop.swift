@@ -64,22 +64,31 @@ final class CurlLoop {
         stopping?()
     }
 
+    /// All or nothing: a multi handle without its callbacks would do no work. Tried again at the next start.
     private func openMulti() {
-        multi = curl_multi_init()
-        share = curl_share_init()
-        guard let multi else { return }
+        guard let multi = curl_multi_init() else { return }
+        // Without it TLS sessions are not resumed across connections, which is slower and no failure.
+        if share == nil { share = curl_share_init() }
         if let share { _ = scurl_share_data(share, SCURL_LOCK_DATA_SSL) }
         // Safety: the loop outlives the multi handle: `close()` cleans it up before `run()` returns and releases the loop.
         let context = Unmanaged.passUnretained(self).toOpaque()
-        _ = scurl_multi_set_socket_callback(multi, CurlCallbacks.socket)
-        _ = scurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)
-        _ = scurl_multi_set_timer_callback(multi, CurlCallbacks.timer)
-        _ = scurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
-        _ = scurl_multi_set_long(multi, CURLMOPT_PIPELINING, SCURL_PIPE_MULTIPLEX)
         // Our own queue holds the limits; libcurl's are a net below it, and its pool must hold more than can be in flight.
-        _ = scurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, settings.limits.total + 16)
-        _ = scurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, settings.limits.total + 16)
-        _ = scurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, settings.limits.streamsPerHost)
+        let pool = settings.limits.total + 16
+        let codes = [
+            scurl_multi_set_socket_callback(multi, CurlCallbacks.socket),
+            scurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context),
+            scurl_multi_set_timer_callback(multi, CurlCallbacks.timer),
+            scurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context),
+            scurl_multi_set_long(multi, CURLMOPT_PIPELINING, SCURL_PIPE_MULTIPLEX),
+            scurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, pool),
+            scurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, pool),
+            scurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, settings.limits.streamsPerHost),
+        ]
+        guard codes.allSatisfy({ $0 == CURLM_OK }) else {
+            curl_multi_cleanup(multi)
+            return
+        }
+        self.multi = multi
     }
 
     private func close() {
@@ -161,6 +170,7 @@ final class CurlLoop {
     private func start(_ transfer: TransferRequest, _ sink: any TransferSink) -> Bool {
         let easy = idle.popLast() ?? CurlEasy(loop: self)
         do throws(NetworkError) {
+            if multi == nil { openMulti() }
             guard let easy, let multi else { throw .resources("curl handle", ENOMEM) }
             try easy.begin(transfer, sink: sink)
             guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {

@@ -31,7 +31,7 @@ final class EasyProfile {
     }
 
     func apply(to easy: CurlEasy) throws(NetworkError) {
-        let options = CurlOptions(handle: easy.handle)
+        let options = CurlOptions(easy: easy)
         applyPlumbing(options, easy)
         try applyTLS(options)
         try applyNetwork(options)
@@ -44,15 +44,15 @@ final class EasyProfile {
         options.set(CURLOPT_PRIVATE, context)
         options.set(CURLOPT_WRITEDATA, context)
         options.set(CURLOPT_HEADERDATA, context)
-        _ = scurl_set_data_callback(handle, CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
-        _ = scurl_set_data_callback(handle, CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
+        options.note(scurl_set_data_callback(handle, CURLOPT_WRITEFUNCTION, CurlCallbacks.write))
+        options.note(scurl_set_data_callback(handle, CURLOPT_HEADERFUNCTION, CurlCallbacks.header))
         options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(easy.errorText))
         options.set(CURLOPT_OPENSOCKETDATA, easy.loopContext)
         options.set(CURLOPT_CLOSESOCKETDATA, easy.loopContext)
-        _ = scurl_set_open_callback(handle, CurlCallbacks.open)
-        _ = scurl_set_close_callback(handle, CurlCallbacks.close)
+        options.note(scurl_set_open_callback(handle, CurlCallbacks.open))
+        options.note(scurl_set_close_callback(handle, CurlCallbacks.close))
         options.set(CURLOPT_PREREQDATA, context)
-        _ = scurl_set_prereq_callback(handle, CurlCallbacks.beforeRequest)
+        options.note(scurl_set_prereq_callback(handle, CurlCallbacks.beforeRequest))
         // Redirects, cookies and content decoding are ours.
         options.set(CURLOPT_FOLLOWLOCATION, 0)
         options.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
@@ -61,7 +61,7 @@ final class EasyProfile {
         options.set(CURLOPT_QUICK_EXIT, 1)
         options.set(CURLOPT_TCP_KEEPALIVE, 1)
         options.set(CURLOPT_MAXAGE_CONN, Int(settings.limits.idleLifetime.components.seconds))
-        if let share = easy.share { _ = scurl_set_share(handle, share) }
+        if let share = easy.share { options.note(scurl_set_share(handle, share)) }
     }
 
     private func applyTLS(_ options: borrowing CurlOptions) throws(NetworkError) {
@@ -130,8 +130,8 @@ final class EasyProfile {
     func applyProxy(to easy: CurlEasy, for url: RequestURL) throws(NetworkError) {
         guard let environment else { return }
         let proxy = proxyText(environment.choice(scheme: url.scheme, host: url.host, port: url.port))
-        try CurlOptions(handle: easy.handle).require(CURLOPT_PROXY, proxy, "proxy from the environment")
-        CurlOptions(handle: easy.handle).set(CURLOPT_NOPROXY, "")
+        try CurlOptions(easy: easy).require(CURLOPT_PROXY, proxy, "proxy from the environment")
+        CurlOptions(easy: easy).set(CURLOPT_NOPROXY, "")
     }
 }
 

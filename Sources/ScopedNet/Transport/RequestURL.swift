@@ -62,6 +62,7 @@ public final class RequestURL: Sendable {
         }
         guard code == CURLUE_OK else {
             curl_url_cleanup(handle)
+            guard code != CURLUE_OUT_OF_MEMORY else { throw NetworkError(.resources, phase: .preparing, message: "no memory for a URL") }
             throw .invalidURL(text, String(cString: curl_url_strerror(code)))
         }
         func part(_ what: CURLUPart, _ flags: Int32 = 0) -> String? {

@@ -1,0 +1,226 @@
+#define _GNU_SOURCE
+#include "CFaults.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static atomic_int armed;
+static atomic_long count;
+static atomic_long chosen;
+static _Atomic(const char *) failed;
+static _Thread_local int exempt;
+
+void faults_arm(long number) {
+    atomic_store(&count, 0);
+    atomic_store(&chosen, number);
+    atomic_store(&failed, NULL);
+    atomic_store(&armed, 1);
+}
+
+long faults_disarm(void) {
+    atomic_store(&armed, 0);
+    return atomic_load(&count);
+}
+
+const char *faults_failed(void) { return atomic_load(&failed); }
+void faults_exempt_thread(void) { exempt = 1; }
+
+/// Calls by the program and by libcurl count; those of the Swift runtime, Dispatch and libc themselves are not the library's to survive.
+static int is_ours(void *caller) {
+    Dl_info info;
+    if (!dladdr(caller, &info) || !info.dli_fname) return 0;
+    const char *name = strrchr(info.dli_fname, '/');
+    name = name ? name + 1 : info.dli_fname;
+    return strncmp(name, "libcurl", 7) == 0 || strstr(name, ".so") == NULL;
+}
+
+static int fails(const char *name, void *caller) {
+    if (!atomic_load_explicit(&armed, memory_order_relaxed) || exempt || !is_ours(caller)) return 0;
+    long number = atomic_fetch_add(&count, 1) + 1;
+    if (number != atomic_load(&chosen)) return 0;
+    atomic_store(&failed, name);
+    return 1;
+}
+
+#define REAL(result, name, ...)                                                                                                            \
+    static result (*real)(__VA_ARGS__);                                                                                                    \
+    if (!real) real = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
+#define FAILS(name) fails(#name, __builtin_return_address(0))
+
+// --- libcurl: pointers that are NULL, codes that say "no memory" -----------------------------------------------------------------------
+
+#define MAKES(name)                                                                                                                        \
+    void *name(void) {                                                                                                                     \
+        REAL(void *, name, void);                                                                                                          \
+        return FAILS(name) ? NULL : real();                                                                                                \
+    }
+MAKES(curl_easy_init)
+MAKES(curl_multi_init)
+MAKES(curl_share_init)
+MAKES(curl_url)
+
+void *curl_url_dup(void *url) {
+    REAL(void *, curl_url_dup, void *);
+    return FAILS(curl_url_dup) ? NULL : real(url);
+}
+
+void *curl_slist_append(void *list, const char *text) {
+    REAL(void *, curl_slist_append, void *, const char *);
+    return FAILS(curl_slist_append) ? NULL : real(list, text);
+}
+
+int curl_url_set(void *url, int part, const char *text, unsigned flags) {
+    REAL(int, curl_url_set, void *, int, const char *, unsigned);
+    return FAILS(curl_url_set) ? 7 /* CURLUE_OUT_OF_MEMORY */ : real(url, part, text, flags);
+}
+
+int curl_url_get(void *url, int part, char **text, unsigned flags) {
+    REAL(int, curl_url_get, void *, int, char **, unsigned);
+    return FAILS(curl_url_get) ? 7 /* CURLUE_OUT_OF_MEMORY */ : real(url, part, text, flags);
+}
+
+// The third argument is a long, a pointer or a 64-bit number: one register each.
+#define SETS(name, error)                                                                                                                  \
+    int name(void *handle, int option, ...) {                                                                                              \
+        REAL(int, name, void *, int, ...);                                                                                                 \
+        va_list list;                                                                                                                      \
+        va_start(list, option);                                                                                                            \
+        void *value = va_arg(list, void *);                                                                                                \
+        va_end(list);                                                                                                                      \
+        return FAILS(name) ? (error) : real(handle, option, value);                                                                        \
+    }
+SETS(curl_easy_setopt, 27 /* CURLE_OUT_OF_MEMORY */)
+SETS(curl_multi_setopt, 3 /* CURLM_OUT_OF_MEMORY */)
+SETS(curl_share_setopt, 4 /* CURLSHE_NOMEM */)
+
+int curl_multi_add_handle(void *multi, void *easy) {
+    REAL(int, curl_multi_add_handle, void *, void *);
+    return FAILS(curl_multi_add_handle) ? 3 /* CURLM_OUT_OF_MEMORY */ : real(multi, easy);
+}
+
+int curl_multi_socket_action(void *multi, int socket, int events, int *running) {
+    REAL(int, curl_multi_socket_action, void *, int, int, int *);
+    return FAILS(curl_multi_socket_action) ? 3 /* CURLM_OUT_OF_MEMORY */ : real(multi, socket, events, running);
+}
+
+int curl_easy_pause(void *easy, int mask) {
+    REAL(int, curl_easy_pause, void *, int);
+    return FAILS(curl_easy_pause) ? 27 /* CURLE_OUT_OF_MEMORY */ : real(easy, mask);
+}
+
+// --- The system: descriptors, threads, files, sockets ---------------------------------------------------------------------------------
+
+#define FAIL_WITH(error)                                                                                                                   \
+    do {                                                                                                                                   \
+        errno = (error);                                                                                                                   \
+        return -1;                                                                                                                         \
+    } while (0)
+
+int epoll_create1(int flags) {
+    REAL(int, epoll_create1, int);
+    if (FAILS(epoll_create1)) FAIL_WITH(EMFILE);
+    return real(flags);
+}
+
+int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event) {
+    REAL(int, epoll_ctl, int, int, int, struct epoll_event *);
+    if (operation != EPOLL_CTL_DEL && FAILS(epoll_ctl)) FAIL_WITH(ENOSPC);
+    return real(epoll, operation, descriptor, event);
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout) {
+    REAL(int, epoll_wait, int, struct epoll_event *, int, int);
+    if (FAILS(epoll_wait)) FAIL_WITH(EINTR);
+    return real(epoll, events, most, timeout);
+}
+
+int eventfd(unsigned value, int flags) {
+    REAL(int, eventfd, unsigned, int);
+    if (FAILS(eventfd)) FAIL_WITH(EMFILE);
+    return real(value, flags);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    REAL(int, pthread_create, pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    return FAILS(pthread_create) ? EAGAIN : real(thread, attributes, body, argument);
+}
+
+int open(const char *path, int flags, ...) {
+    REAL(int, open, const char *, int, ...);
+    va_list list;
+    va_start(list, flags);
+    unsigned mode = va_arg(list, unsigned);
+    va_end(list);
+    if (FAILS(open)) FAIL_WITH(EMFILE);
+    return real(path, flags, mode);
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t size) {
+    REAL(ssize_t, write, int, const void *, size_t);
+    // Of files: an eventfd is not full.
+    struct stat status;
+    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && FAILS(write)) FAIL_WITH(ENOSPC);
+    return real(descriptor, bytes, size);
+}
+
+int close(int descriptor) {
+    REAL(int, close, int);
+    int result = real(descriptor);
+    // The descriptor is gone all the same (close(2)).
+    if (FAILS(close)) FAIL_WITH(EIO);
+    return result;
+}
+
+int rename(const char *from, const char *to) {
+    REAL(int, rename, const char *, const char *);
+    if (FAILS(rename)) FAIL_WITH(EIO);
+    return real(from, to);
+}
+
+int unlink(const char *path) {
+    REAL(int, unlink, const char *);
+    if (FAILS(unlink)) FAIL_WITH(EPERM);
+    return real(path);
+}
+
+int socket(int family, int type, int protocol) {
+    REAL(int, socket, int, int, int);
+    if (FAILS(socket)) FAIL_WITH(EMFILE);
+    return real(family, type, protocol);
+}
+
+int socketpair(int family, int type, int protocol, int pair[2]) {
+    REAL(int, socketpair, int, int, int, int *);
+    if (FAILS(socketpair)) FAIL_WITH(EMFILE);
+    return real(family, type, protocol, pair);
+}
+
+int connect(int descriptor, const struct sockaddr *address, socklen_t size) {
+    REAL(int, connect, int, const struct sockaddr *, socklen_t);
+    if (FAILS(connect)) FAIL_WITH(ENETUNREACH);
+    return real(descriptor, address, size);
+}
+
+ssize_t send(int descriptor, const void *bytes, size_t size, int flags) {
+    REAL(ssize_t, send, int, const void *, size_t, int);
+    if (FAILS(send)) FAIL_WITH(EPIPE);
+    return real(descriptor, bytes, size, flags);
+}
+
+ssize_t recv(int descriptor, void *bytes, size_t size, int flags) {
+    REAL(ssize_t, recv, int, void *, size_t, int);
+    if (FAILS(recv)) FAIL_WITH(ECONNRESET);
+    return real(descriptor, bytes, size, flags);
+}

@@ -1,0 +1,148 @@
+import CFaults
+import Foundation
+import Glibc
+import HTTPTypes
+
+@testable import ScopedNet
+
+/// Takes one path again and again, each time with another call failing.
+final class FaultLab {
+    private let setting: FaultSetting
+    private var lines: [String] = []
+    private(set) var isGood = true
+
+    init(_ setting: FaultSetting) { self.setting = setting }
+
+    func run() async throws {
+        // Whatever opens lazily and for good is opened now.
+        for _ in 0..<3 { _ = try await take(failing: 0) }
+        let count = try await take(failing: 0).calls
+        var failures: [String: Int] = [:]
+        var errors: [String: Int] = [:]
+        var recovered = 0
+        for number in 1...max(1, count) {
+            let result = try await take(failing: number)
+            guard let name = result.failed else { continue }
+            failures[name, default: 0] += 1
+            if let error = result.error { errors["\(error.code)", default: 0] += 1 } else { recovered += 1 }
+            if let problem = result.problem { complain("call \(number) (\(name)): \(problem)") }
+        }
+        func table(_ counts: [String: Int]) -> String { counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ") }
+        lines.append("faults: \(setting.path.rawValue): \(count) calls, \(failures.values.reduce(0, +)) failed (\(table(failures)))")
+        lines.append("        recovered \(recovered); \(table(errors))")
+        write()
+    }
+
+    private func complain(_ text: String) {
+        isGood = false
+        lines.append("✘ \(setting.path.rawValue): \(text)")
+        write()
+    }
+
+    private func write() { try? (lines.joined(separator: "\n") + "\n").write(toFile: setting.report, atomically: true, encoding: .utf8) }
+
+    // MARK: One round
+
+    struct Round {
+        var calls: Int
+        var failed: String?
+        var error: NetworkError?
+        var problem: String?
+    }
+
+    private func take(failing number: Int) async throws -> Round {
+        let before = descriptors()
+        let folder = NSTemporaryDirectory() + "scopednet-faults-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let agent = RequestAgent()
+        // A round that hangs ends the process, and the report says in which call.
+        let watch = Task.detached { [setting, lines] in
+            try await Task.sleep(for: .seconds(20))
+            let name = faults_failed().map { String(cString: $0) } ?? "none"
+            let text = (lines + ["✘ \(setting.path.rawValue): call \(number) (\(name)): hangs; \(LiveObjects.snapshot())"]).joined(separator: "\n") + "\n"
+            try? text.write(toFile: setting.report, atomically: true, encoding: .utf8)
+            exit(3)
+        }
+        faults_arm(number)
+        let outcome: Result<Void, NetworkError>
+        do throws(NetworkError) {
+            try await walk(agent, folder)
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await agent.idle()
+        var round = Round(calls: faults_disarm(), failed: faults_failed().map { String(cString: $0) })
+        if case .failure(let error) = outcome { round.error = error }
+        round.problem = await leftBehind(before, folder: folder, outcome)
+        watch.cancel()
+        return round
+    }
+
+    private func leftBehind(_ before: Int, folder: String, _ outcome: Result<Void, NetworkError>) async -> String? {
+        if case .failure(let error) = outcome, error.message.isEmpty { return "an error without a word" }
+        // The network thread goes by itself, a moment after its last session; nothing announces it.
+        for _ in 0..<3_000 {
+            if LiveObjects.snapshot().total == 0, descriptors() <= before + 1 { break }
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        let live = LiveObjects.snapshot()
+        if live.total != 0 { return "still alive: \(live)" }
+        let now = descriptors()
+        // One more may be Dispatch's own, opened with the first timer of a clock; more of ours would add up from round to round.
+        if now > before + 1 { return "\(before) descriptors became \(now)" }
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        // A part that could not be unlinked because unlink was the call that failed is nobody's fault.
+        if case .failure = outcome, !files.allSatisfy({ $0 == "upload" }), faults_failed().map({ String(cString: $0) }) != "unlink" { return "files: \(files)" }
+        return nil
+    }
+
+    private func descriptors() -> Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+
+    // MARK: The paths
+
+    private func walk(_ agent: RequestAgent, _ folder: String) async throws(NetworkError) {
+        var configuration = Session.Configuration(agent: agent)
+        configuration.proxy = .none
+        configuration.options.timeouts.total = .seconds(1)
+        if setting.path.isSecure { configuration.tls.certificateAuthority = .pem(setting.authority) }
+        let session = Session(configuration: configuration)
+        let url = setting.url
+        switch setting.path {
+        case .memory, .http2:
+            for _ in 0..<2 { _ = try await session.request(url + "/body").response() }
+        case .file:
+            _ = try await session.download(url + "/body", to: URL(fileURLWithPath: folder + "/file")).response()
+        case .stream:
+            var count = 0
+            let response = try await session.stream(url + "/body", window: 32 << 10)
+            for try await piece in response.bytes { count += piece.count }
+            if count != 300_000 { throw NetworkError(.truncatedBody, phase: .receiving, message: "a stream ended early and said nothing") }
+        case .upload:
+            FileManager.default.createFile(atPath: folder + "/upload", contents: Data(repeating: 1, count: 200_000))
+            _ = try await session.request(url + "/echo", method: .post, body: .file(folder + "/upload")).response()
+        case .redirect:
+            _ = try await session.request(url + "/moved").response()
+        case .retry:
+            let policy = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1), backoffCap: .milliseconds(2))
+            _ = try await session.request(url + "/body").options { $0.retry = policy }.response()
+        case .cancellation:
+            let run = session.request(url + "/stall").start().run
+            _ = try await session.request(url + "/body").response()
+            run.cancel()
+        case .bag:
+            let bag = DeallocBag(label: "faults")
+            for _ in 0..<3 { session.request(url + "/stall").start(in: bag) }
+            _ = try await session.request(url + "/body").response()
+            bag.end()
+        case .suspension:
+            let run = session.request(url + "/body").start().run
+            run.suspend()
+            _ = try await session.request(url + "/body").response()
+            run.resume()
+            await agent.idle()
+        }
+        await session.shutdown()
+    }
+}
