@@ -23,6 +23,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     package let startedAt = monotonicNow()
     package let repeatKey: RequestAgent.RepeatKey?
     let preparationError: NetworkError?
+    package let ticket: CensusTicket?
 
     // Atomic.
     private let gate = Atomic<UInt32>(RunGate().word)
@@ -67,6 +68,7 @@ package class RunCore: BagMember, @unchecked Sendable {
         self.origin = origin
         self.repeatKey = repeatKey
         self.preparationError = preparationError
+        ticket = Census.ticket(inheriting: session.ticket)
         exchange = TransferRequest(
             url: template.url, method: template.method, headers: template.headers, body: template.body, options: template.transferOptions,
             wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty,
@@ -75,7 +77,10 @@ package class RunCore: BagMember, @unchecked Sendable {
         LiveObjects.born(.run)
     }
 
-    deinit { LiveObjects.died(.run) }
+    deinit {
+        if let ticket, let ending = censusEnding { ticket.note(ending) }
+        LiveObjects.died(.run)
+    }
 
     // MARK: The gate
 
@@ -380,6 +385,8 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// Whether something is to be said after a cancellation.
     var hasLastWord: Bool { fatalError("RequestRun") }
+    /// For the census: what was not destroyed although the run has ended.
+    var heldClosures: [String] { [] }
     /// Destroys success, failure, progress and delegate; keeps what `hasLastWord` is about.
     func releaseHandlers() { fatalError("RequestRun") }
     /// The body goes to a reader while it arrives.
@@ -400,6 +407,7 @@ private final class RunLink: BagMember, @unchecked Sendable {
     // Safety: as the base class; `run` is constant.
     private let run: RunCore
     override var stepNumber: UInt64 { run.id }
+    override func isOf(_ run: RunCore) -> Bool { self.run === run }
 
     init(_ run: RunCore) {
         self.run = run

@@ -15,6 +15,8 @@ package class BagMember: @unchecked Sendable {
 
     /// Who it is to `StepDoor`.
     var stepNumber: UInt64 { 0 }
+    /// Whether it is this run or stands for it.
+    func isOf(_ run: RunCore) -> Bool { self === run }
 
     /// What a closed gate leaves to do.
     package enum Aftermath: Sendable {
