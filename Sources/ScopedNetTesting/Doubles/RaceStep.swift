@@ -18,6 +18,8 @@ public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     public static let beforeQueue = RaceStep(step: .beforeQueue)
     /// Waiting for a slot.
     public static let queued = RaceStep(step: .queued)
+    /// The timer of its wait for a slot is set.
+    public static let queueTimed = RaceStep(step: .queueTimed)
     /// Has a slot, about to go to the transport.
     public static let beforeTransfer = RaceStep(step: .beforeTransfer)
     /// The transport has it.
