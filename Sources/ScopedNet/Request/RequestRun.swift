@@ -234,8 +234,10 @@ package final class RequestRun: RunCore, @unchecked Sendable {
             completion.response = response.parts.head
             completion.value = response.anyValue
             completion.bodyBytes = response.parts.body.count
+            completion.body = response.parts.body
         case .failure(let error):
             completion.error = error
+            completion.body = error.body ?? Data()
             completion.response = error.response
             completion.filePath = nil
         }
