@@ -21,12 +21,12 @@ private final class FeedModel: RequestOwner {
 }
 
 final class FeedModelLeakTests: LeakCheckedTestCase {
-    @MainActor func testTheModelGoes() {
+    @MainActor func testTheModelGoes() async {
         var configuration = Session.Configuration(transport: MockTransport(), agent: RequestAgent())
         configuration.baseURL = "http://example.test/"
         let session = Session(configuration: configuration)
-        assertDeallocates { FeedModel(session: session) } after: { $0.load() }
-        assertScopeCancels { FeedModel(session: session) } after: { $0.load() }
+        await expectDeallocates { FeedModel(session: session) } after: { $0.load() }
+        await expectScopeCancels { FeedModel(session: session) } after: { $0.load() }
     }
 }
 
