@@ -6,8 +6,10 @@ import Testing
 struct FaultLabTests {
     /// curl's exit codes: 1 unsupported, 8 weird reply, 18 partial file, 52 nothing received, 56 receive failure.
     @Test(arguments: [
-        (FramingFault.statusLine, [1, 8]), (.headerWithoutColon, [0, 8]), (.nulInHeader, [0, 8]), (.twoLengths, [0, 8, 18]), (.negativeLength, [0, 8]),
-        (.lengthNotANumber, [0, 8]), (.shortBody, [18]), (.chunkSize, [18, 56]), (.longChunk, [18, 56]), (.noLastChunk, [18]), (.unfinishedHead, [18]),
+        (FramingFault.statusLine, [1, 8]), (.headerWithoutColon, [0, 8]), (.nulInHeader, [0, 8]), (.twoLengths, [0, 8, 18]),
+        (.negativeLength, [0, 8]),
+        (.lengthNotANumber, [0, 8]), (.shortBody, [18]), (.chunkSize, [18, 56]), (.longChunk, [18, 56]), (.noLastChunk, [18]),
+        (.unfinishedHead, [18]),
         (.silence, [52]),
     ])
     func brokenFramingIsBrokenForCurlToo(fault: FramingFault, codes: [Int32]) async throws {
@@ -43,7 +45,10 @@ struct FaultLabTests {
         }
     }
 
-    @Test(arguments: [Challenge.basic(user: "ann", password: "p:s"), .digest(user: "ann", password: "p:s"), .digest(user: "ann", password: "p:s", algorithm: .md5)])
+    @Test(arguments: [
+        Challenge.basic(user: "ann", password: "p:s"), .digest(user: "ann", password: "p:s"),
+        .digest(user: "ann", password: "p:s", algorithm: .md5),
+    ])
     func userAndPasswordOpenTheDoor(challenge: Challenge) async throws {
         try await withServer { server async throws in
             server.protect("/private*", with: challenge)

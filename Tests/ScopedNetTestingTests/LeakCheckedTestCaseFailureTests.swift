@@ -12,7 +12,7 @@ import XCTest
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = ["ScopedNetTestingTests.LeakyCases/\(name)"]
         process.environment = ProcessInfo.processInfo.environment.merging([
-            "SCOPEDNET_LEAK_ON_PURPOSE": "1", "ASAN_OPTIONS": "detect_leaks=0",
+            "SCOPEDNET_LEAK_ON_PURPOSE": "1", "ASAN_OPTIONS": "leak_check_at_exit=0",
         ]) { $1 }
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -34,6 +34,11 @@ import XCTest
         #expect(text.contains("made at ScopedNetTestingTests/LeakyCases.swift:"))
         #expect(text.contains("referenced by you"))
         #expect(text.contains("with 1 failure"))
+    }
+
+    @Test(.enabled(if: UnreachableHeap.isChecked, "needs the address sanitizer")) func aCycleFailsTheTest() async throws {
+        let text = try await output(of: "testLeavesACycleBehind")
+        #expect(text.contains("Memory that nothing points to was found after LeakyCases.testLeavesACycleBehind"), "\(text)")
     }
 
     @Test func aTrackedObjectThatStaysFailsTheTest() async throws {

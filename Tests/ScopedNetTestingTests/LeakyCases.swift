@@ -18,6 +18,13 @@ final class LeakyCases: LeakCheckedTestCase {
         Self.attic.keep(mockedSession().request("http://h/"))
     }
 
+    func testLeavesACycleBehind() {
+        if leaks {
+            Cycle.make()
+            Cycle.cover()
+        }
+    }
+
     func testKeepsATrackedObject() {
         Self.attic.keep(track(Tracked()))
     }

@@ -20,6 +20,7 @@ private final class FeedModel: RequestOwner {
     }
 }
 
+// swift-format-ignore
 final class FeedModelLeakTests: LeakCheckedTestCase {
     @MainActor func testTheModelGoes() async {
         var configuration = Session.Configuration(transport: MockTransport(), agent: RequestAgent())
@@ -30,6 +31,7 @@ final class FeedModelLeakTests: LeakCheckedTestCase {
     }
 }
 
+// swift-format-ignore
 @MainActor @Test(.noLeaks) func theModelGoesAndItsPostsWereThere() async throws {
     var configuration = Session.Configuration(transport: MockTransport { _ in .json("[]") }, agent: RequestAgent())
     configuration.baseURL = "http://example.test/"

@@ -42,7 +42,8 @@ enum SOCKSMessage: Sendable, Hashable {
         case 3: bytes.readCounted().map { String(decoding: $0, as: UTF8.self) }
         case 4:
             bytes.readBytes(length: 16).map { address in
-                stride(from: 0, to: 16, by: 2).map { String(Int(address[$0]) << 8 | Int(address[$0 + 1]), radix: 16) }.joined(separator: ":")
+                stride(from: 0, to: 16, by: 2).map { String(Int(address[$0]) << 8 | Int(address[$0 + 1]), radix: 16) }.joined(
+                    separator: ":")
             }
         default: .some(nil)
         }

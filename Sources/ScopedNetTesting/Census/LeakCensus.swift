@@ -33,15 +33,21 @@ public final class LeakCensus: CensusListener {
     /// The census around this one hears of everything too.
     private let outer = Census.listener
 
+    private let keepsEndings: Bool
+
     /// Makes a census that hears nothing yet.
-    public init() { Census.open() }
+    public convenience init() { self.init(keepsEndings: false) }
+
+    /// - Parameter keepsEndings: how each run ended is kept, and with it memory for each.
+    init(keepsEndings: Bool) {
+        self.keepsEndings = keepsEndings
+        Census.open()
+    }
 
     deinit { Census.close() }
 
     // MARK: Listening
 
-    // In an asynchronous place the asynchronous one is taken, which does the same.
-    // swift-format-ignore: AmbiguousTrailingClosureOverload
     /// What `body` makes is counted.
     public func listen<Result>(_ body: () throws -> Result) rethrows -> Result {
         try Census.$listener.withValue(self) { try body() }
@@ -62,7 +68,7 @@ public final class LeakCensus: CensusListener {
         outer?.died(number, ending)
         let (entry, watchers) = state.withLock { state in
             let entry = state.alive.removeValue(forKey: number)
-            if let entry, let ending { state.endings[number] = (entry.birth, ending) }
+            if keepsEndings, let entry, let ending { state.endings[number] = (entry.birth, ending) }
             return (entry, Array(state.watchers.values))
         }
         _ = entry

@@ -4,7 +4,7 @@ public import ScopedNet
 public struct LeakReport: Sendable, CustomStringConvertible {
     /// One object that is alive.
     public struct Leak: Sendable, CustomStringConvertible {
-        /// What is to be done about it.
+        /// What is to be done about it. New ones may be added; keep a default when you switch.
         public enum Verdict: String, Sendable {
             /// A run whose work goes on: it was neither finished nor cancelled.
             case inFlight = "in flight"

@@ -7,13 +7,16 @@ struct Probe<Object: AnyObject> {
 
 /// Lets an object go and looks whether it went, and its requests with it. The front doors differ in how they wait and in how they fail.
 struct LeakCheck<Object: AnyObject> {
-    let census = LeakCensus()
+    let census: LeakCensus
     let isScope: Bool
     private(set) var probe = Probe<Object>(object: nil)
     private var started: [LeakCensus.Entry] = []
 
     /// - Parameter isScope: the object's requests have to end with it.
-    init(isScope: Bool) { self.isScope = isScope }
+    init(isScope: Bool) {
+        self.isScope = isScope
+        census = LeakCensus(keepsEndings: isScope)
+    }
 
     // Both in functions of their own: when they return, nothing here holds the object.
 

@@ -11,7 +11,8 @@ import Testing
     private struct Post: Codable, Sendable, Equatable { let title: String }
 
     /// Records what `body` asks of a server, as a file.
-    private func record(_ routes: [String: ScriptedResponse], _ body: (Session, String) async throws -> Void) async throws -> (Data, String) {
+    private func record(_ routes: [String: ScriptedResponse], _ body: (Session, String) async throws -> Void) async throws -> (Data, String)
+    {
         let server = LoopbackServer()
         for (path, response) in routes { server.on(path, response) }
         try await server.start()
@@ -38,7 +39,8 @@ import Testing
 
     @Test(.noLeaks) func whatWasRecordedIsAnsweredWithoutAServer() async throws {
         let (file, url) = try await record([
-            "/posts": .json("[{\"title\":\"one\"}]").header("X-Page", "1"), "/old": .redirect(to: "/posts"), "/picture": .ok(.bytes([0xFF, 0xD8, 0, 1])),
+            "/posts": .json("[{\"title\":\"one\"}]").header("X-Page", "1"), "/old": .redirect(to: "/posts"),
+            "/picture": .ok(.bytes([0xFF, 0xD8, 0, 1])),
             "/missing": .status(404).with { $0.body = .bytes(Array("not here".utf8)) },
         ]) { session, url in
             _ = try await session.get(url + "/posts", as: [Post].self).value()
@@ -104,7 +106,7 @@ import Testing
 
     @Test func theFileHoldsNoSecrets() async throws {
         let (file, url) = try await record([
-            "/login*": .json("{\"access_token\":\"s3cret-body\",\"name\":\"ann\"}").header("Set-Cookie", "id=s3cret-cookie"),
+            "/login*": .json("{\"access_token\":\"s3cret-body\",\"name\":\"ann\"}").header("Set-Cookie", "id=s3cret-cookie")
         ]) { session, url in
             _ = try await session.request(
                 url + "/login?password=s3cret-query", headers: [.authorization: "Bearer s3cret-field", .cookie: "id=s3cret-mine"]
@@ -121,11 +123,12 @@ import Testing
 
     @Test func bodiesAreLeftOutUnlessAskedFor() async throws {
         let recorder = HARRecorder()
-        let session = Session(configuration: {
-            var configuration = Session.Configuration(transport: MockTransport { _ in .ok("body-text") }, agent: RequestAgent())
-            configuration.observers = [recorder]
-            return configuration
-        }())
+        let session = Session(
+            configuration: {
+                var configuration = Session.Configuration(transport: MockTransport { _ in .ok("body-text") }, agent: RequestAgent())
+                configuration.observers = [recorder]
+                return configuration
+            }())
         _ = try await session.request("http://h/").value()
         await session.agent.idle()
         let text = String(decoding: try recorder.document().json(), as: UTF8.self)

@@ -68,7 +68,9 @@ import Testing
     func requestsGoThroughSOCKS(credentials: ProxyConfiguration.Credentials?) async throws {
         let proxy = LoopbackProxy(.init(.socks5, credentials: credentials.map { .init(user: $0.user, password: $0.password) }))
         try await proxy.start()
-        try await withHouse { $0.proxy = .explicit(url: proxy.url, credentials: credentials) } _: { house in
+        try await withHouse {
+            $0.proxy = .explicit(url: proxy.url, credentials: credentials)
+        } _: { house in
             house.server.on("/", .ok("through"))
             let body = try await house.session.request(house.url("/")).value()
             #expect(body == Data("through".utf8))
@@ -87,7 +89,9 @@ import Testing
     @Test func aSOCKSProxyThatRefusesIsAProxyFailure() async throws {
         let proxy = LoopbackProxy(.init(.socks5, refusal: 403))
         try await proxy.start()
-        try await withHouse { $0.proxy = .explicit(url: proxy.url) } _: { house in
+        try await withHouse {
+            $0.proxy = .explicit(url: proxy.url)
+        } _: { house in
             let outcome = await house.session.request(house.url("/")).outcome()
             #expect(outcome.failure?.code == .proxyFailed)
         }
