@@ -16,6 +16,7 @@ let leanBuild = Context.environment["SCOPEDNET_LEAN"] == "1"
 var products: [Product] = [
     .library(name: "ScopedNet", targets: ["ScopedNet"]),
     .library(name: "ScopedNetFoundation", targets: ["ScopedNetFoundation"]),
+    .library(name: "ScopedNetTesting", targets: ["ScopedNetTesting"]),
 ]
 
 var dependencies: [Package.Dependency] = [
@@ -26,6 +27,7 @@ var dependencies: [Package.Dependency] = [
 var targets: [Target] = [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CEpoll"),
+    .systemLibrary(name: "CHeap"),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
@@ -43,6 +45,12 @@ var targets: [Target] = [
         swiftSettings: settings
     ),
     .target(name: "ScopedNetFoundation", dependencies: ["ScopedNet"], swiftSettings: settings),
+    .target(
+        name: "ScopedNetTesting",
+        dependencies: ["ScopedNet", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types")],
+        swiftSettings: settings
+    ),
+    .testTarget(name: "ScopedNetTestingTests", dependencies: ["ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
     .testTarget(name: "ThreadSafetyTests", dependencies: ["ScopedNet"], swiftSettings: settings),
 ]
 
@@ -76,7 +84,7 @@ if !leanBuild {
         ),
         .testTarget(
             name: "ScopedNetTests",
-            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTestServer"],
+            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -259,11 +259,14 @@ private struct Samples: Sendable {
     // MARK: The articles
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    private static let catalog = "Sources/ScopedNet/ScopedNet.docc"
+    private static let catalogs = ["Sources/ScopedNet/ScopedNet.docc", "Sources/ScopedNetTesting/ScopedNetTesting.docc"]
 
     private static let articles: [String] = {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: catalog).path)) ?? []
-        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+        let files = catalogs.flatMap { catalog in
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: catalog).path)) ?? []
+            return names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+        }
+        return ["README.md"] + files
     }()
 
     private static func lines(of file: String) throws -> [String] {
@@ -290,12 +293,17 @@ private struct Samples: Sendable {
 
     @Test func theCatalogIsComplete() throws {
         let names = Self.articles.map { $0.split(separator: "/").last.map(String.init) ?? "" }
-        #expect(names == ["README.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md"])
+        #expect(
+            names == [
+                "README.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md", "LeakTests.md",
+                "ScopedNetTesting.md",
+            ])
         #expect(try Self.articles.map { try Self.samples(of: $0).count }.reduce(0, +) >= 20)
     }
 
     @Test(arguments: articles) func samplesStandHereWordForWord(_ article: String) throws {
-        let here = try "\n" + Self.lines(of: "Tests/ScopedNetTests/DocumentationTests.swift").joined(separator: "\n") + "\n"
+        let sources = ["DocumentationTests.swift", "LeakTestSamples.swift"]
+        let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetTests/\($0)") }.joined(separator: "\n") + "\n"
         for sample in try Self.samples(of: article) {
             let isHere = here.contains("\n" + sample.joined(separator: "\n") + "\n")
             #expect(isHere, "\(article) shows what is not compiled: \(sample.first ?? "")")

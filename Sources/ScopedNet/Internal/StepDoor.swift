@@ -42,10 +42,14 @@ package enum StepDoor {
     package static func remove(_ number: Int) { change { $0[number] = nil } }
 
     private static func change(_ body: (inout [Int: Visitor]) -> Void) {
-        visitors.withLock { visitors in
+        // A visitor may hold the last reference to a bag, whose end comes by here: it is let go outside the lock.
+        let before = visitors.withLock { visitors in
+            let before = visitors.all
             body(&visitors.all)
             installed.store(!visitors.all.isEmpty, ordering: .sequentiallyConsistent)
+            return before
         }
+        _ = before
     }
 
     @inline(__always)

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import HTTPTypes
 
 /// One doorway a run went through. Observers get them in order, with the payload of that doorway.
@@ -42,6 +43,8 @@ public struct RequestEvent: Sendable {
         /// The decoded value; nil after a failure.
         public var value: (any Sendable)?
         public var bodyBytes: Int
+        /// The decoded body of a response held in memory; of an error as much as the error keeps. Shared, not copied.
+        public var body = Data()
         /// One for each attempt and hop, in order.
         public var metrics: [TransferMetrics]
         /// Where a download was put.

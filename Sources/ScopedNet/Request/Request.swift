@@ -21,12 +21,15 @@ public final class Request<Value: Sendable>: Sendable {
 
     private let decoder: ResponseDecoder<Value>
     private let state: Lock<RequestState>
+    private let ticket: CensusTicket?
 
-    init(session: Session, decoder: ResponseDecoder<Value>, description: RequestDescription) {
+    init(session: Session, decoder: ResponseDecoder<Value>, description: RequestDescription, origin: CodeOrigin) {
         self.session = session
         self.decoder = decoder
         state = Lock(RequestState(description: description))
         LiveObjects.born(.request)
+        ticket = Census.ticket(inheriting: session.ticket)
+        if let ticket { ticket.watch(self, .request, origin: origin.description, name: description.url) }
     }
 
     deinit { LiveObjects.died(.request) }
@@ -172,6 +175,17 @@ public final class Request<Value: Sendable>: Sendable {
             method: description.method.rawValue, url: template.url.handle == nil ? description.url : template.url.string,
             fields: template.fields, body: body
         ).description
+    }
+}
+
+extension Request: CensusMember {
+    package var censusState: CensusState {
+        var state = CensusState()
+        let (url, closures, last) = self.state.withLock { ($0.description.url, $0.armed.origins, $0.last) }
+        state.text = url
+        state.closures = closures
+        state.holds = [last?.ticket?.number, session.ticket?.number].compactMap { $0 }
+        return state
     }
 }
 

@@ -40,11 +40,15 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         super.init(
             id: id, template: template, session: session, lane: lane, feed: feed, listensToProgress: wantsProgress || !observers.isEmpty,
             repeatKey: repeatKey, origin: origin, preparationError: preparationError)
+        if let ticket { ticket.watch(self, .run, origin: origin.description, closures: self.handlers.origins) }
     }
 
     // MARK: Handlers
 
     override var hasLastWord: Bool { !handlers.end.isEmpty || handlers.resolve != nil }
+
+    // Nobody but the run touches them then.
+    override var heldClosures: [String] { isRetired ? handlers.origins : [] }
 
     override func releaseHandlers() {
         // Moved out first: a capture's deinit may come back through any door.
@@ -232,8 +236,10 @@ package final class RequestRun: RunCore, @unchecked Sendable {
             completion.response = response.parts.head
             completion.value = response.anyValue
             completion.bodyBytes = response.parts.body.count
+            completion.body = response.parts.body
         case .failure(let error):
             completion.error = error
+            completion.body = error.body ?? Data()
             completion.response = error.response
             completion.filePath = nil
         }

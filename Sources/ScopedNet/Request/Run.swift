@@ -4,7 +4,7 @@ public final class Run: Sendable {
     package let core: RunCore
     private let token: HandleToken?
 
-    init(core: RunCore, token: HandleToken?) {
+    package init(core: RunCore, token: HandleToken?) {
         self.core = core
         self.token = token
     }
@@ -102,7 +102,7 @@ extension RunCore {
 }
 
 /// Shared by a request and its runs under ``ReleaseStrategy/cancelOnRelease``: when the last of them is gone, so is this.
-final class HandleToken: Sendable {
+package final class HandleToken: Sendable {
     /// The runs under way. Runs do not hold the token, so that dropping handles is noticed.
     private let runs = Lock<[UInt64: WeakReference<RunCore>]>([:])
 

@@ -1,6 +1,12 @@
 /// On the delivery executor.
 extension RunCore {
     func deliver(_ delivery: Delivery) {
+        guard let ticket else { return say(delivery) }
+        // What its callbacks make belongs to its census.
+        ticket.listening { say(delivery) }
+    }
+
+    private func say(_ delivery: Delivery) {
         switch delivery {
         case .events: pump()
         case .ending: sayEnding()

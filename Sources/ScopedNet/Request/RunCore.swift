@@ -24,6 +24,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     package let repeatKey: RequestAgent.RepeatKey?
     let preparationError: NetworkError?
     private let listensToProgress: Bool
+    package let ticket: CensusTicket?
 
     // Atomic.
     private let gate = Atomic<UInt32>(RunGate().word)
@@ -75,11 +76,15 @@ package class RunCore: BagMember, @unchecked Sendable {
         self.repeatKey = repeatKey
         self.preparationError = preparationError
         self.listensToProgress = listensToProgress
+        ticket = Census.ticket(inheriting: session.ticket)
         super.init()
         LiveObjects.born(.run)
     }
 
-    deinit { LiveObjects.died(.run) }
+    deinit {
+        if let ticket, let ending = censusEnding { ticket.note(ending) }
+        LiveObjects.died(.run)
+    }
 
     // MARK: The exchange
 
@@ -424,6 +429,8 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// Whether something is to be said after a cancellation.
     var hasLastWord: Bool { fatalError("RequestRun") }
+    /// For the census: what was not destroyed although the run has ended.
+    var heldClosures: [String] { [] }
     /// Destroys success, failure, progress and delegate; keeps what `hasLastWord` is about.
     func releaseHandlers() { fatalError("RequestRun") }
     /// The body goes to a reader while it arrives.
@@ -444,6 +451,7 @@ private final class RunLink: BagMember, @unchecked Sendable {
     // Safety: as the base class; `run` is constant.
     private let run: RunCore
     override var stepNumber: UInt64 { run.id }
+    override func isOf(_ run: RunCore) -> Bool { self.run === run }
 
     init(_ run: RunCore) {
         self.run = run

@@ -1,4 +1,10 @@
 extension SecretMask {
+    /// A text of this media type without what looks like a secret: the members of JSON, the items of a form. Other text is left as it is.
+    public func maskedBody(_ text: String, mimeType: String) -> String {
+        if mimeType == "application/x-www-form-urlencoded" { return maskedForm(text[...]) }
+        return mimeType.hasSuffix("/json") || mimeType.hasSuffix("+json") ? maskedJSON(text) : text
+    }
+
     /// A JSON text without the values of suspicious members. Broken JSON is masked as far as it makes sense.
     ///
     /// Works on the bytes: a string followed by a colon is a name; if it is suspicious, the string, number or word behind it is

@@ -1,5 +1,11 @@
 import Dispatch
 
+/// A serial place of a test's own.
+package protocol DeliveryTarget: AnyObject, Sendable {
+    /// One after the other, in order, never from within.
+    func schedule(_ work: @escaping @Sendable () -> Void)
+}
+
 /// A serial place where callbacks run: the main actor, a queue, or an actor. Work arrives in batches and runs in order.
 package final class DeliveryLane: Sendable {
     package enum Item: Sendable {
@@ -12,6 +18,7 @@ package final class DeliveryLane: Sendable {
         case queue(DispatchQueue)
         case main
         case actor(WeakActor)
+        case custom(any DeliveryTarget)
     }
 
     private struct State {
@@ -36,6 +43,7 @@ package final class DeliveryLane: Sendable {
     private init(_ target: Target) { self.target = target }
 
     convenience init(queue: DispatchQueue) { self.init(.queue(queue)) }
+    convenience init(target: any DeliveryTarget) { self.init(.custom(target)) }
 
     /// The lane of an isolation; nil for callbacks that belong to no actor.
     package static func of(_ isolation: (any Actor)?) -> DeliveryLane? {
@@ -71,6 +79,7 @@ package final class DeliveryLane: Sendable {
         switch target {
         case .queue(let queue): queue.async { self.drain() }
         case .main: DispatchQueue.main.async { self.drain() }
+        case .custom(let target): target.schedule { self.drain() }
         case .actor(let reference):
             guard let actor = reference.actor else { return DispatchQueue.global().async { self.drain() } }
             Task { await self.drain(on: actor) }

@@ -19,6 +19,8 @@ package class BagMember: @unchecked Sendable {
     var stepNumber: UInt64 { 0 }
     /// Runs are torn down many at a time.
     var asRun: RunCore? { nil }
+    /// Whether it is this run or stands for it.
+    func isOf(_ run: RunCore) -> Bool { self === run }
 
     /// What a closed gate leaves to do.
     package enum Aftermath: Sendable {

@@ -16,18 +16,20 @@
 public final class DeallocBag: Sendable {
     package let storage: BagStorage
     private let link: ChildLink?
+    private let ticket = Census.ticket()
     /// What events and the census call this bag.
     public var label: String { storage.label }
 
     /// - Parameter label: names the scope in the census and in events; the file and line where the bag was made by default.
     public convenience init(label: String? = nil, fileID: StaticString = #fileID, line: Int = #line) {
-        self.init(storage: BagStorage(label: label ?? "\(fileID):\(line)"), link: nil)
+        self.init(storage: BagStorage(label: label ?? "\(fileID):\(line)"), link: nil, origin: CodeOrigin(fileID, line))
     }
 
-    private init(storage: BagStorage, link: ChildLink?) {
+    private init(storage: BagStorage, link: ChildLink?, origin: CodeOrigin) {
         self.storage = storage
         self.link = link
         LiveObjects.born(.bag)
+        if let ticket { ticket.watch(self, .bag, origin: origin.description, name: storage.label) }
     }
 
     deinit {
@@ -55,7 +57,7 @@ public final class DeallocBag: Sendable {
         let storage = BagStorage(label: label ?? "\(fileID):\(line)", parent: self.storage)
         let link = ChildLink(storage)
         if !self.storage.insert(link) { _ = storage.end(self.storage.endReason ?? .ownerReleased) }
-        return DeallocBag(storage: storage, link: link)
+        return DeallocBag(storage: storage, link: link, origin: CodeOrigin(fileID, line))
     }
 
     /// Puts a running request in this bag too; it may be in several, and the first to end cancels it.
@@ -89,6 +91,15 @@ public final class DeallocBag: Sendable {
         member.adopt(task)
         if !storage.insert(member) { task.cancel() }
         return task
+    }
+}
+
+extension DeallocBag: CensusMember {
+    package var censusState: CensusState {
+        var state = CensusState()
+        state.isOver = isEnded
+        state.text = "\(count) members\(isEnded ? ", ended" : "")"
+        return state
     }
 }
 

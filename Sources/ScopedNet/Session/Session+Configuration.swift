@@ -24,6 +24,8 @@ extension Session {
 
         package var customTransport: (any Transport)?
         package var timing: any Timing = SystemTiming()
+        /// Instead of `deliveryQueue`, in tests.
+        package var deliveryTarget: (any DeliveryTarget)?
         package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
         /// - Parameters:

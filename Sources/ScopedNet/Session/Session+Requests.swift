@@ -6,52 +6,65 @@ public import HTTPTypes
 extension Session {
     /// A request whose value is the body.
     public func request(
-        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil
+        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
+        fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Data> {
-        request(url, method: method, headers: headers, body: body, decoder: .data)
+        request(url, method: method, headers: headers, body: body, decoder: .data, fileID: fileID, line: line)
     }
 
     public func request(
-        _ url: URL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil
+        _ url: URL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
+        fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Data> {
-        request(url.absoluteString, method: method, headers: headers, body: body, decoder: .data)
+        request(url.absoluteString, method: method, headers: headers, body: body, decoder: .data, fileID: fileID, line: line)
     }
 
     /// A request whose value is what `decoder` makes of the body.
     public func request<Value: Sendable>(
-        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, decoder: ResponseDecoder<Value>
+        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, decoder: ResponseDecoder<Value>,
+        fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {
         Request(
             session: self, decoder: decoder,
-            description: RequestDescription(url: url, method: method, headers: headers, body: body, options: defaultOptions, destination: nil))
+            description: RequestDescription(url: url, method: method, headers: headers, body: body, options: defaultOptions, destination: nil),
+            origin: CodeOrigin(fileID, line))
     }
 
     /// GET a JSON document.
-    public func get<Value: Decodable & Sendable>(_ url: String, as type: Value.Type = Value.self, headers: HTTPFields = [:]) -> Request<Value> {
+    public func get<Value: Decodable & Sendable>(
+        _ url: String, as type: Value.Type = Value.self, headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
         var headers = headers
         if headers[.accept] == nil { headers[.accept] = "application/json" }
-        return request(url, headers: headers, decoder: .json(type))
+        return request(url, headers: headers, decoder: .json(type), fileID: fileID, line: line)
     }
 
     /// GET a file. The destination is replaced in one step, on success only; the folder must exist.
-    public func download(_ url: String, to file: URL, headers: HTTPFields = [:]) -> Request<URL> {
+    public func download(
+        _ url: String, to file: URL, headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<URL> {
         var options = configuration.options
         options.acceptsCompression = false
         return Request(
             session: self, decoder: ResponseDecoder(immediately: { _, _ in file }),
-            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: file.path))
+            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: file.path),
+            origin: CodeOrigin(fileID, line))
     }
 
     /// Sends and awaits; the same as `request(…).value()`.
     public func send(
-        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil
+        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
+        fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> Response<Data> {
-        try await request(url, method: method, headers: headers, body: body).response()
+        let request = request(url, method: method, headers: headers, body: body, fileID: fileID, line: line)
+        return try await request.response(fileID: fileID, line: line)
     }
 
     /// Sends and awaits a request's response.
-    public func send<Value: Sendable>(_ request: Request<Value>, in bag: DeallocBag? = nil) async throws(NetworkError) -> Response<Value> {
-        try await request.response(in: bag)
+    public func send<Value: Sendable>(
+        _ request: Request<Value>, in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(NetworkError) -> Response<Value> {
+        try await request.response(in: bag, fileID: fileID, line: line)
     }
 }
 

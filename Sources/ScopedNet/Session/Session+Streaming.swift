@@ -11,9 +11,9 @@ extension Session {
         _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, in bag: DeallocBag? = nil,
         window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> StreamedResponse {
-        let stream = BodyStream(window: window)
+        let stream = BodyStream(window: window, origin: CodeOrigin(fileID, line))
         let opening = StreamOpening()
-        let request = self.request(url, method: method, headers: headers, body: body, decoder: .head).options { options in
+        let request = self.request(url, method: method, headers: headers, body: body, decoder: .head, fileID: fileID, line: line).options { options in
             if !(Capabilities.current.pausesHTTP2Safely), options.httpVersion == .automatic { options.httpVersion = .http1 }
         }
         var handlers = RunHandlers()

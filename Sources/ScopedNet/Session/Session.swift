@@ -6,7 +6,7 @@ import HTTPTypes
 /// needed: a session nobody uses goes away with its thread and sockets. ``shutdown(cancelling:)`` is there for daemons.
 public final class Session: Sendable {
     /// The defaults, for programs that need nothing else.
-    public static let shared = Session()
+    public static let shared = Census.unseen { Session() }
 
     public let configuration: Configuration
     public var agent: RequestAgent { configuration.agent }
@@ -18,6 +18,7 @@ public final class Session: Sendable {
     /// Plain GETs with the session's own options and fields, by URL text: what most requests are.
     private let templates = Lock(KnownTemplates())
     let defaultOptions: OptionsBox
+    package let ticket = Census.ticket()
     package var transport: any Transport { link.transport }
     package var admission: AdmissionQueue { link.admission }
     package var timing: any Timing { configuration.timing }
@@ -33,27 +34,30 @@ public final class Session: Sendable {
         var compressed: HeaderBlock?
     }
 
-    public convenience init(configuration: Configuration = Configuration()) {
-        self.init(configuration: configuration, link: TransportLink(configuration))
+    public convenience init(configuration: Configuration = Configuration(), fileID: StaticString = #fileID, line: Int = #line) {
+        self.init(configuration: configuration, link: TransportLink(configuration), origin: CodeOrigin(fileID, line))
     }
 
-    private init(configuration: Configuration, link: TransportLink) {
+    private init(configuration: Configuration, link: TransportLink, origin: CodeOrigin) {
         self.configuration = configuration
         self.link = link
         blocks = Lock(DefaultBlocks())
-        lane = DeliveryLane(queue: configuration.deliveryQueue)
+        lane = configuration.deliveryTarget.map { DeliveryLane(target: $0) } ?? DeliveryLane(queue: configuration.deliveryQueue)
         defaultOptions = OptionsBox(configuration.options)
         LiveObjects.born(.session)
+        if let ticket { ticket.watch(self, .session, origin: origin.description) }
     }
 
     deinit { LiveObjects.died(.session) }
 
     /// A session that differs in what `change` sets.
-    public func with(_ change: (inout Configuration) -> Void) -> Session {
+    public func with(
+        fileID: StaticString = #fileID, line: Int = #line, _ change: (inout Configuration) -> Void
+    ) -> Session {
         var derived = configuration
         change(&derived)
         let isSameTransport = derived.transport == configuration.transport && derived.customTransport === configuration.customTransport
-        return Session(configuration: derived, link: isSameTransport ? link : TransportLink(derived))
+        return Session(configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))
     }
 
     /// What the transport can do; nil with a custom one.
@@ -166,6 +170,14 @@ public final class Session: Sendable {
         }
         guard let length = fields[.contentLength], body == nil ? length != "0" : length != body?.length.map({ "\($0)" }) else { return }
         throw NetworkError(.invalidHeader, phase: .preparing, message: "'Content-Length' is not the length of the body; leave it out")
+    }
+}
+
+extension Session: CensusMember {
+    package var censusState: CensusState {
+        var state = CensusState()
+        state.text = configuration.baseURL ?? ""
+        return state
     }
 }
 

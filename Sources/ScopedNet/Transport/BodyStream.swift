@@ -4,7 +4,7 @@ package import FoundationEssentials
 /// paused until the reader has caught up.
 ///
 /// One reader only. Dropping the iterator, or leaving the loop, cancels the transfer.
-public final class BodyStream: Sendable {
+public final class BodyStream: CensusMember {
     package enum Acceptance { case accepted, pause }
 
     private struct State {
@@ -25,11 +25,13 @@ public final class BodyStream: Sendable {
     /// Bytes that may be buffered before the connection is paused. Default: 256 KiB.
     public let window: Int
     private let state: Lock<State>
+    private let ticket = Census.ticket()
 
-    package init(window: Int = 256 << 10) {
+    package init(window: Int = 256 << 10, origin: CodeOrigin = CodeOrigin("a streamed body", 0)) {
         self.window = window
         state = Lock(State())
         LiveObjects.born(.bodyStream)
+        if let ticket { ticket.watch(self, .bodyStream, origin: origin.description) }
     }
 
     deinit { LiveObjects.died(.bodyStream) }
@@ -171,6 +173,15 @@ public final class BodyStream: Sendable {
                     finish(.cancelled(.taskCancelled, requestID: 0))
                 }
             }
+        }
+    }
+
+    package var censusState: CensusState {
+        state.withLock { state in
+            var answer = CensusState()
+            answer.isOver = state.end != nil || state.isAbandoned
+            answer.text = "\(state.buffered) bytes wait for the reader"
+            return answer
         }
     }
 

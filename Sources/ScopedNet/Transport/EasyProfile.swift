@@ -153,7 +153,7 @@ extension Duration {
         return self > .zero ? max(1, whole) : whole
     }
 
-    var nanoseconds: UInt64 {
+    package var nanoseconds: UInt64 {
         guard self > .zero else { return 0 }
         let seconds = UInt64(components.seconds).multipliedReportingOverflow(by: 1_000_000_000)
         guard !seconds.overflow else { return UInt64.max / 4 }

@@ -5,9 +5,12 @@ public import ScopedNet
 /// From what was seen to what is written (pure).
 extension HARDocument {
     /// - Parameters:
+    ///   - bodies: the bodies of the last responses, by ``RunTrace/id``.
     ///   - mask: hides secrets; nil writes them out.
     ///   - date: the wall clock at an instant.
-    public init(_ traces: [RunTrace], mask: SecretMask? = SecretMask(), date: (ContinuousClock.Instant) -> Date) {
+    public init(
+        _ traces: [RunTrace], bodies: [UInt64: Data] = [:], mask: SecretMask? = SecretMask(), date: (ContinuousClock.Instant) -> Date
+    ) {
         var log = Log()
         var pages: [String: String] = [:]
         for trace in traces {
@@ -16,7 +19,7 @@ extension HARDocument {
                 pages[scope] = id
                 log.pages.append(Page(startedDateTime: Self.text(date(trace.created)), id: id, title: scope))
             }
-            let writer = EntryWriter(trace: trace, page: trace.scope.flatMap { pages[$0] }, mask: mask)
+            let writer = EntryWriter(trace: trace, page: trace.scope.flatMap { pages[$0] }, body: bodies[trace.id], mask: mask)
             log.entries += writer.entries { Self.text(date($0)) }
         }
         // Readers expect the order of the requests.
@@ -33,6 +36,7 @@ extension HARDocument {
 private struct EntryWriter {
     let trace: RunTrace
     let page: String?
+    let body: Data?
     let mask: SecretMask?
 
     func entries(_ date: (ContinuousClock.Instant) -> String) -> [HARDocument.Entry] {
@@ -55,17 +59,22 @@ private struct EntryWriter {
     private func entry(_ index: Int, _ date: (ContinuousClock.Instant) -> String) -> HARDocument.Entry {
         let exchange = trace.exchanges[index]
         let isLast = index == trace.exchanges.count - 1
+        // Only the last response's body reaches anybody.
+        let body = isLast ? body : nil
         let timings = timings(exchange.phases(now: trace.ended ?? trace.latest))
         var entry = HARDocument.Entry(
             pageref: page, startedDateTime: date(exchange.submitted), time: timings.sum, request: request(url: exchange.url, exchange),
-            response: response(exchange), timings: timings, _scopednet: details(exchange))
+            response: response(exchange, body), timings: timings, _scopednet: details(exchange))
         if let metrics = exchange.metrics, !metrics.remoteAddress.isEmpty {
             entry.serverIPAddress = metrics.remoteAddress
             entry.connection = "\(metrics.localPort)"
         }
         if isLast { entry._scopednet.cancelReason = trace.cancellation?.reason.description }
         let error = isLast ? trace.error ?? exchange.error : exchange.error
-        if let error, !error.isCancelled { entry._scopednet.error = error.description }
+        if let error, !error.isCancelled {
+            entry._scopednet.error = error.description
+            if exchange.head != nil, exchange.error != nil { entry._scopednet.transportError = true }
+        }
         entry.comment = comment(index, exchange)
         return entry
     }
@@ -93,13 +102,25 @@ private struct EntryWriter {
             headersSize: -1, bodySize: exchange?.bytesSent ?? 0)
     }
 
-    private func response(_ exchange: RunTrace.Exchange?) -> HARDocument.Response {
+    private func response(_ exchange: RunTrace.Exchange?, _ body: Data? = nil) -> HARDocument.Response {
         let head = exchange?.head
+        var content = HARDocument.Content(size: exchange?.bytesReceived ?? 0, mimeType: head?.mimeType ?? "")
+        if let body { add(body, to: &content) }
         return HARDocument.Response(
             status: head?.status ?? 0, statusText: head?.reasonPhrase ?? "", httpVersion: version(exchange), headers: fields(head?.headers ?? [:]),
-            content: HARDocument.Content(size: exchange?.bytesReceived ?? 0, mimeType: head?.mimeType ?? ""),
+            content: content,
             redirectURL: head.map { (300..<400).contains($0.status) ? location($0) : "" } ?? "",
             headersSize: head == nil ? -1 : exchange?.metrics?.headerBytesReceived ?? -1, bodySize: head == nil ? -1 : exchange?.bytesReceived ?? -1)
+    }
+
+    private func add(_ body: Data, to content: inout HARDocument.Content) {
+        content.size = Int64(body.count)
+        guard let text = String(data: body, encoding: .utf8) else {
+            content.text = body.base64EncodedString()
+            content.encoding = "base64"
+            return
+        }
+        content.text = mask?.maskedBody(text, mimeType: content.mimeType) ?? text
     }
 
     private func location(_ head: ResponseHead) -> String {

@@ -57,6 +57,8 @@ public struct HARDocument: Codable, Sendable {
         /// Why the run was cancelled while this exchange was under way.
         public var cancelReason: String?
         public var error: String?
+        /// The connection failed under the response.
+        public var transportError: Bool?
     }
 
     public struct NameValue: Codable, Sendable, Hashable {
@@ -96,6 +98,10 @@ public struct HARDocument: Codable, Sendable {
     public struct Content: Codable, Sendable {
         public var size: Int64
         public var mimeType: String
+        /// The body without its content codings, where the recorder keeps bodies.
+        public var text: String?
+        /// "base64" where the body is no text.
+        public var encoding: String?
     }
 
     /// ScopedNet has no cache that could have answered.

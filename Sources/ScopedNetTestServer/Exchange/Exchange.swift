@@ -48,7 +48,14 @@ final class Exchange {
         self.owner = owner
         self.core = core
         self.eventLoop = eventLoop
-        self.answer = core.script.withLock { [path] in $0.answer(for: path) }
+        self.answer = core.script.withLock { [path] script in
+            if let challenge = script.challenge(for: path),
+                !challenge.accepts(head.headers.first(name: "authorization"), method: head.method.rawValue, target: head.uri)
+            {
+                return .response(PreparedResponse(challenge.refusal))
+            }
+            return script.answer(for: path)
+        }
         core.ledger.update { $0.requestBegan() }
     }
 
@@ -203,7 +210,8 @@ final class Exchange {
             keepsAlive: streamID != nil || keepsAlive,
             range: head.headers.first(name: "range"),
             ifRange: head.headers.first(name: "if-range"),
-            ifNoneMatch: head.headers.first(name: "if-none-match")
+            ifNoneMatch: head.headers.first(name: "if-none-match"),
+            ifMatch: head.headers.first(name: "if-match")
         )
     }
 

@@ -27,6 +27,17 @@ final class HTTP1Writer: ResponseWriter {
         append(head)
     }
 
+    func beginHead(_ head: ResponseHead, isChunked: Bool) -> [UInt8]? {
+        self.isChunked = isChunked
+        var bytes = ByteBuffer()
+        bytes.writeHTTP1Head(head)
+        return Array(bytes.readableBytesView)
+    }
+
+    func writeHeadPiece(_ bytes: some Collection<UInt8>) {
+        writes.append(ByteBuffer(bytes: bytes), total: bytes.count, in: context)
+    }
+
     func writeBody(_ bytes: ByteBuffer) {
         let count = bytes.readableBytes
         guard isChunked else {

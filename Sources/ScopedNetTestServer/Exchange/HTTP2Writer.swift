@@ -31,6 +31,11 @@ final class HTTP2Writer: ResponseWriter {
         append(head)
     }
 
+    /// A head is one frame.
+    func beginHead(_ head: ResponseHead, isChunked: Bool) -> [UInt8]? { nil }
+
+    func writeHeadPiece(_ bytes: some Collection<UInt8>) {}
+
     func writeBody(_ bytes: ByteBuffer) {
         let count = bytes.readableBytes
         writes.append(.body(.byteBuffer(bytes)), total: count, body: count, in: context)

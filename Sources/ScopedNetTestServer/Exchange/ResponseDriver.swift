@@ -81,8 +81,13 @@ final class ResponseDriver {
             writer.writeInterimHead(head)
             flush()
         case .head(let head):
+            if script.headPace != nil, let bytes = writer.beginHead(head, isChunked: plan.isChunked) {
+                return steps.append(.headBytes(bytes))
+            }
             writer.writeHead(head, isChunked: plan.isChunked)
             hasUnflushedWrites = true
+        case .headBytes(let bytes):
+            drip(bytes)
         case .body(let limit):
             sendBody(limit)
         case .finish(let trailers):
@@ -105,8 +110,17 @@ final class ResponseDriver {
         case .pause(let duration): pause(duration)
         case .stall: stall()
         case .cut(let cut): self.cut(cut)
-        case .interimHead, .head, .body, .finish: break
+        case .interimHead, .head, .headBytes, .body, .finish: break
         }
+    }
+
+    private func drip(_ bytes: [UInt8]) {
+        let piece = bytes.prefix(script.headPace?.bytes ?? bytes.count)
+        writer.writeHeadPiece(piece)
+        hasUnflushedWrites = true
+        guard piece.count < bytes.count, let pace = script.headPace else { return }
+        steps.append(.headBytes(Array(bytes.dropFirst(piece.count))))
+        steps.append(.pause(pace.interval))
     }
 
     private func sendBody(_ limit: Int?) {

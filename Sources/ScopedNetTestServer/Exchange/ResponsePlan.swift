@@ -8,6 +8,7 @@ struct ResponsePlan: Sendable {
         var range: String?
         var ifRange: String?
         var ifNoneMatch: String?
+        var ifMatch: String?
 
         static let plainGet = Request(method: "GET", version: .http11, keepsAlive: true)
     }
@@ -116,7 +117,12 @@ struct ResponsePlan: Sendable {
         guard let count = body.count, body.isFile || script.acceptsRanges else { return body.count }
         if head.headers["Accept-Ranges"] == nil { head.headers.append("Accept-Ranges", "bytes") }
 
-        if let known = request.ifNoneMatch, known == "*" || known == head.headers["ETag"] {
+        if let wanted = request.ifMatch, !EntityTags(wanted).contains(head.headers["ETag"]) {
+            head.status = 412
+            bodyRange = 0..<0
+            return 0
+        }
+        if let known = request.ifNoneMatch, EntityTags(known).contains(head.headers["ETag"]) {
             head.status = 304
             return count
         }

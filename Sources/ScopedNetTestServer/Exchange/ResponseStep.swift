@@ -11,6 +11,8 @@ enum ResponseStep: Sendable, Hashable {
     case pause(Duration)
     case stall
     case head(ResponseHead)
+    /// What is left of a head that drips.
+    case headBytes([UInt8])
     /// Payload: at most this many bytes, or all there is.
     case body(Int?)
     /// The end of the payload, with its trailers.

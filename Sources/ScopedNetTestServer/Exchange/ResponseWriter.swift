@@ -12,6 +12,9 @@ protocol ResponseWriter: AnyObject {
 
     func writeInterimHead(_ head: ResponseHead)
     func writeHead(_ head: ResponseHead, isChunked: Bool)
+    /// Begins a head that is to be written in pieces; nil where it cannot be.
+    func beginHead(_ head: ResponseHead, isChunked: Bool) -> [UInt8]?
+    func writeHeadPiece(_ bytes: some Collection<UInt8>)
     func writeBody(_ bytes: ByteBuffer)
     func writeFinish(_ trailers: HeaderList)
     func flush(_ done: @escaping (Result<WrittenBytes, any Error>) -> Void)

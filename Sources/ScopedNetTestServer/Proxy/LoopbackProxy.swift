@@ -1,4 +1,6 @@
-/// An HTTP proxy on this machine: forwards requests in absolute form, opens CONNECT tunnels, and records both.
+/// A proxy on this machine, for HTTP or SOCKS5, that records what it was asked for.
+///
+/// For HTTP it forwards requests in absolute form and opens CONNECT tunnels.
 ///
 /// ```swift
 /// let proxy = LoopbackProxy(.init(credentials: .init(user: "ann", password: "secret")))
@@ -7,7 +9,17 @@
 public final class LoopbackProxy: Sendable {
     /// How a proxy behaves.
     public struct Configuration: Sendable {
-        /// What a client has to send as Basic `Proxy-Authorization`.
+        /// What it speaks.
+        public enum Kind: Sendable {
+            /// Requests in absolute form, and CONNECT.
+            case http
+            /// SOCKS5 (RFC 1928), names resolved here, with user and password (RFC 1929) where there are credentials.
+            case socks5
+        }
+
+        /// What it speaks.
+        public var kind: Kind
+        /// What a client has to send: as Basic `Proxy-Authorization`, or in the handshake of SOCKS5.
         public struct Credentials: Sendable, Hashable {
             /// The user.
             public var user: String
@@ -25,15 +37,16 @@ public final class LoopbackProxy: Sendable {
         public var credentials: Credentials?
         /// Ports on `127.0.0.1` that stand for host names. A name that exists nowhere else proves who resolved it.
         public var hosts: [String: Int]
-        /// A status to refuse everything with, such as 403 or 502; nil refuses nothing.
+        /// A status to refuse everything with, such as 403 or 502 (SOCKS5 says *not allowed*); nil refuses nothing.
         public var refusal: Int?
         /// Where to listen.
         public var listen: Listen
 
         /// Makes a configuration.
         public init(
-            credentials: Credentials? = nil, hosts: [String: Int] = [:], refusal: Int? = nil, listen: Listen = .ipv4
+            _ kind: Kind = .http, credentials: Credentials? = nil, hosts: [String: Int] = [:], refusal: Int? = nil, listen: Listen = .ipv4
         ) {
+            self.kind = kind
             self.credentials = credentials
             self.hosts = hosts
             self.refusal = refusal
@@ -54,7 +67,10 @@ public final class LoopbackProxy: Sendable {
     /// Starts to listen. A proxy that was stopped listens on its old port again.
     public func start() async throws {
         try await listener.start { [configuration, ledger] channel, connection in
-            try ProxyHandler.setUp(channel, connection, configuration: configuration, ledger: ledger)
+            switch configuration.kind {
+            case .http: try ProxyHandler.setUp(channel, connection, configuration: configuration, ledger: ledger)
+            case .socks5: try SOCKSHandler.setUp(channel, connection, configuration: configuration, ledger: ledger)
+            }
         }
     }
 
@@ -66,15 +82,16 @@ public final class LoopbackProxy: Sendable {
     /// The port; after ``stop()`` still the last one, where nobody listens now. Zero on a Unix socket.
     public var port: Int { listener.port ?? 0 }
 
-    /// The proxy's address for a client's options: `http://127.0.0.1:PORT`.
+    /// The proxy's address for a client's options: `http://127.0.0.1:PORT`, or `socks5h://127.0.0.1:PORT`.
     public var url: String {
-        guard case .host(let host, _) = configuration.listen.address else { return "http://localhost" }
-        return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        let scheme = configuration.kind == .http ? "http" : "socks5h"
+        guard case .host(let host, _) = configuration.listen.address else { return "\(scheme)://localhost" }
+        return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
     // MARK: Evidence
 
-    /// Every request the proxy was sent, in order: tunnels with the method CONNECT and the target `host:port`. The counters
+    /// Every request the proxy was sent, in order: tunnels with the method CONNECT (or SOCKS5) and the target `host:port`. The counters
     /// and the ending of a record tell what was relayed to the client. The relay does not read responses: an ending is
     /// `.completed` when the origin closed first, `.clientClosed` when the client did, whole response or not.
     public var requests: [RecordedRequest] { ledger.read(\.requests) }

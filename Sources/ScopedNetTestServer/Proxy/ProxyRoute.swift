@@ -3,6 +3,11 @@ struct ProxyRoute: Sendable, Hashable {
     var host: String
     var port: Int
 
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
     /// Nil when the target names no host, or no port where one is needed.
     init?(method: String, target: String) {
         if method == "CONNECT" {

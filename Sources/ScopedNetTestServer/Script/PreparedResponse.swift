@@ -38,7 +38,7 @@ struct PreparedResponse: Sendable {
 extension ScriptedResponse {
     /// Nothing but a head and a body of known length, with the connection kept open.
     fileprivate var isPlain: Bool {
-        !isRaw && framing == .contentLength && pace == nil && stall == nil && delay == .zero && end == .keepAlive
+        !isRaw && framing == .contentLength && pace == nil && headPace == nil && stall == nil && delay == .zero && end == .keepAlive
             && requestBody == .receive && !acceptsRanges && trailers.isEmpty && interimHeads.isEmpty
     }
 }

@@ -12,6 +12,7 @@ struct Script: Sendable {
     private var queuesByPath: [String: [ScriptedResponse]] = [:]
     private var routes: [String: Answer] = [:]
     private var prefixRoutes: [(prefix: String, answer: Answer)] = []
+    private var challenges: [(path: String, challenge: Challenge)] = []
 
     init(fallback: Handler?) {
         self.fallback = fallback
@@ -35,6 +36,17 @@ struct Script: Sendable {
         prefixRoutes.append((prefix, answer))
         // The longest prefix is the closest match, so it is asked first.
         prefixRoutes.sort { $0.prefix.utf8.count > $1.prefix.utf8.count }
+    }
+
+    mutating func protect(_ path: String, with challenge: Challenge?) {
+        challenges.removeAll { $0.path == path }
+        if let challenge { challenges.append((path, challenge)) }
+    }
+
+    /// What stands before a path; the closest match.
+    func challenge(for path: String) -> Challenge? {
+        let matches = challenges.filter { $0.path == path || $0.path.hasSuffix("*") && path.hasPrefix($0.path.dropLast()) }
+        return matches.max { $0.path.utf8.count < $1.path.utf8.count }?.challenge
     }
 
     /// Decides for the next request of a path, and uses up what was queued for it.

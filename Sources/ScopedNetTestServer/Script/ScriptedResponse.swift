@@ -112,6 +112,8 @@ public struct ScriptedResponse: Sendable {
     public var framing: Framing = .contentLength
     /// How fast the payload is sent; nil sends as fast as the client reads.
     public var pace: Pace?
+    /// How fast the head is sent; nil sends it at once. See ``slowHead(bytes:every:)``.
+    public var headPace: Pace?
     /// Where the response stands still; nil nowhere.
     public var stall: Stall?
     /// How long to wait before the final head.

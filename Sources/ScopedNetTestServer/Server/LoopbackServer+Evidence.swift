@@ -44,6 +44,14 @@ extension LoopbackServer {
         try await core.ledger.wait(where: { isWanted($0.openConnections) })
     }
 
+    /// Waits until nothing is being answered: every client has had its response, or has left. What a leak test awaits after it has let go
+    /// of the owner.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    public func waitForClientsToLeave() async throws {
+        try await core.ledger.wait { $0.concurrentRequests == 0 ? () : nil }
+    }
+
     /// Waits until at least so many responses stand still.
     ///
     /// - Throws: `CancellationError` when the task is cancelled.

@@ -82,6 +82,12 @@ public final class LoopbackServer: Sendable {
         core.script.withLock { $0.route(path, to: .handler(handler)) }
     }
 
+    /// Asks for credentials before a path is answered: without them 401, and nothing queued is used up. A `*` at the end covers all paths that
+    /// begin so; nil takes a challenge away.
+    public func protect(_ path: String, with challenge: Challenge?) {
+        core.script.withLock { $0.protect(path, with: challenge) }
+    }
+
     /// Answers one request, of any path, before routes are looked at. Queued responses are used in their order.
     public func enqueue(_ response: ScriptedResponse) {
         core.script.withLock { $0.enqueue(response, path: nil) }

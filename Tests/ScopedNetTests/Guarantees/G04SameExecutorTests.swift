@@ -1,4 +1,5 @@
 import Foundation
+import ScopedNetTesting
 import Testing
 
 @testable import ScopedNet

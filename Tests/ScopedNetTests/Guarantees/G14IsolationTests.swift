@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import ScopedNetTesting
 import Testing
 
 @testable import ScopedNet

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import ScopedNetTesting
 
 @testable import ScopedNet
 
@@ -49,7 +50,7 @@ final class Replayer: @unchecked Sendable {
     private let strider: Strider
     private let session: Session
     private let transport = ReplayTransport()
-    private let timing = HandTiming()
+    private let timing = ManualClock()
     private let queue = DispatchQueue(label: "replay")
     private let bags: [DeallocBag]
     private let laneNumber: Int
@@ -293,7 +294,7 @@ final class Replayer: @unchecked Sendable {
         case .otherRequest: return { self.transport.succeedOther() }
         case .timer:
             let isQueue = move.choice % 8 / 4 == 0
-            return { _ = self.timing.fire(longest: isQueue) }
+            return { _ = isQueue ? self.timing.fireLast() : self.timing.fireNext() }
         case .suspender:
             return {
                 for round in 0..<Int(self.setup.suspensions) * 2 {

@@ -1,4 +1,5 @@
 import Foundation
+import ScopedNetTesting
 import Testing
 
 @testable import ScopedNet
@@ -7,23 +8,12 @@ import Testing
 @Suite struct RunRaceTests {
     /// Does something at one step of one run, once, on the thread that takes the step.
     private final class Ambush: Sendable {
-        private let number = Lock(0)
+        private let driver: RaceDriver
 
-        init(_ step: Step, of session: Session, _ action: @escaping @Sendable (UInt64) -> Void) {
-            let isDone = Lock(false)
-            let agent = session.agent
-            let number = StepDoor.add { taken, run in
-                guard taken == step, agent.liveRuns().contains(where: { $0.id == run }) else { return }
-                let isFirst = isDone.withLock { isDone in
-                    defer { isDone = true }
-                    return !isDone
-                }
-                if isFirst { action(run) }
-            }
-            self.number.withLock { $0 = number }
+        init(_ step: RaceStep, of session: Session, _ action: @escaping @Sendable (UInt64) -> Void) {
+            driver = RaceDriver(session)
+            driver.at(step) { action($0.id) }
         }
-
-        deinit { StepDoor.remove(number.withLock { $0 }) }
     }
 
     private func detached(_ session: Session, _ trace: Trace) -> Request<Data> {
@@ -83,8 +73,8 @@ import Testing
         await agent.idle()
     }
 
-    @Test(arguments: [Step.beforeQueue, .beforeTransfer, .transferStarted])
-    func anExplicitCancelOfADetachedRunIsNotLostBetweenStages(step: Step) async throws {
+    @Test(arguments: [RaceStep.beforeQueue, .beforeTransfer, .transferStarted])
+    func anExplicitCancelOfADetachedRunIsNotLostBetweenStages(step: RaceStep) async throws {
         try await withStage { session, stage in
             let trace = Trace()
             let bag = DeallocBag()
@@ -134,7 +124,7 @@ import Testing
 
     // MARK: Waits
 
-    private func waiting(_ timing: HandTiming, queue: Duration? = nil, retries: Bool = false) -> (inout Session.Configuration) -> Void {
+    private func waiting(_ timing: ManualClock, queue: Duration? = nil, retries: Bool = false) -> (inout Session.Configuration) -> Void {
         { configuration in
             configuration.timing = timing
             configuration.limits.perHost = 1
@@ -145,7 +135,7 @@ import Testing
     }
 
     @Test func aQueueTimerThatComesAfterTheCancelIsTakenBack() async throws {
-        let timing = HandTiming()
+        let timing = ManualClock()
         try await withStage(waiting(timing, queue: .seconds(5))) { session, stage in
             session.request("http://h/").start()
             let ambush = Ambush(.queued, of: session) { run in
@@ -159,9 +149,9 @@ import Testing
         #expect(timing.armedCount == 0)
     }
 
-    @Test(arguments: [Step.queued, .queueTimed])
-    func aLateQueueTimerDoesNotTakeAwayTheRetry(step: Step) async throws {
-        let timing = HandTiming()
+    @Test(arguments: [RaceStep.queued, .queueTimed])
+    func aLateQueueTimerDoesNotTakeAwayTheRetry(step: RaceStep) async throws {
+        let timing = ManualClock()
         try await withStage(waiting(timing, queue: .seconds(500), retries: true)) { session, stage in
             let trace = Trace()
             session.request("http://h/").start()
@@ -172,7 +162,7 @@ import Testing
             }
             session.request("http://h/").onSuccess { _ in trace.add("success") }.start()
             #expect(timing.armedCount == 1)
-            timing.fire()
+            timing.fireNext()
             #expect(stage.started.count == 3)
             if stage.started.count == 3 { stage.succeed(stage.started[2]) } else { session.agent.cancelAll() }
             await session.agent.idle()
@@ -182,7 +172,7 @@ import Testing
     }
 
     @Test func aCancelIsNotLostWhenARetryTimerFiresAtOnce() async throws {
-        let timing = HandTiming()
+        let timing = ManualClock()
         try await withStage(waiting(timing, retries: true)) { session, stage in
             let run = session.request("http://h/").start().run
             let isShut = DispatchSemaphore(value: 0)
@@ -193,7 +183,7 @@ import Testing
                 mayGoOn.wait()
             }
             let first = Ambush(.retryWaiting, of: session) { _ in
-                timing.fire()
+                timing.fireNext()
                 Thread.detachNewThread {
                     run.cancel()
                     isThrough.signal()
@@ -240,7 +230,6 @@ import Testing
                 #expect(bag.insert(run) == false)
                 core = run.core
             }
-            stage.forget()
             #expect(core == nil)
             #expect(bag.count == 0)
         }

@@ -1,0 +1,46 @@
+/// What a census asks a run. On the way to a test's failure: cost does not matter here.
+extension RunCore: CensusMember {
+    package var censusState: CensusState {
+        var state = CensusState()
+        let isRetired = isRetired
+        state.isInFlight = !isRetired && gateState.phase != .created
+        state.isOver = isRetired
+        state.text = "\(template.method.rawValue) \(template.url.handle == nil ? "(malformed URL)" : template.url.string), \(status)"
+        if gateState.goesOn { state.text += ", detached: its transfer goes on" }
+        if agent.liveRuns().contains(where: { $0 === self }) { state.tables.append("its agent") }
+        for bag in [bag].compactMap({ $0 }) + Rare.of(id).bags where bag.isHolding(self) { state.tables.append("the bag of \(bag.label)") }
+        state.closures = heldClosures
+        state.holds = [session.ticket?.number].compactMap { $0 }
+        state.ending = censusEnding
+        return state
+    }
+
+    var censusEnding: CensusEnding? {
+        switch gateState.phase {
+        case .created: .neverStarted
+        case .ended: .ended
+        case .cancelled: .cancelled(reason)
+        case .open, .calling, .cancelRequested, .ending: nil
+        }
+    }
+}
+
+extension BagStorage {
+    fileprivate func isHolding(_ run: RunCore) -> Bool { members().contains { $0.isOf(run) } }
+}
+
+extension RunHandlers {
+    /// The closures by kind and place.
+    package var origins: [String] {
+        var origins: [String] = []
+        func add<Payload>(_ name: String, _ list: CallbackList<Payload>) { list.forEach { origins.append("\(name) at \($0.origin)") } }
+        add("onSuccess", success)
+        add("onFailure", failure)
+        add("onResponseHead", head)
+        add("onUploadProgress", sent)
+        add("onDownloadProgress", received)
+        add("onEnd", end)
+        if resolve != nil { origins.append("a task that awaits it") }
+        return origins
+    }
+}

@@ -1,0 +1,106 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// What a client has to show before a path is answered; without it the answer is 401 and says how.
+public struct Challenge: Sendable {
+    /// How a digest is made (RFC 7616).
+    public enum DigestAlgorithm: String, Sendable {
+        case md5 = "MD5"
+        case sha256 = "SHA-256"
+    }
+
+    private enum Scheme: Sendable {
+        case basic(user: String, password: String)
+        case digest(user: String, password: String, DigestAlgorithm, nonce: String)
+        case bearer(token: String)
+    }
+
+    private let scheme: Scheme
+    private let realm: String
+
+    /// User and password, in the clear (RFC 7617).
+    public static func basic(user: String, password: String, realm: String = "loopback") -> Challenge {
+        Challenge(scheme: .basic(user: user, password: password), realm: realm)
+    }
+
+    /// A proof that the client knows the password, with `qop=auth`.
+    public static func digest(
+        user: String, password: String, algorithm: DigestAlgorithm = .sha256, realm: String = "loopback"
+    ) -> Challenge {
+        let nonce = (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
+        return Challenge(scheme: .digest(user: user, password: password, algorithm, nonce: nonce), realm: realm)
+    }
+
+    /// A token (RFC 6750).
+    public static func bearer(token: String, realm: String = "loopback") -> Challenge {
+        Challenge(scheme: .bearer(token: token), realm: realm)
+    }
+
+    /// 401 with `WWW-Authenticate`.
+    var refusal: ScriptedResponse {
+        let value =
+            switch scheme {
+            case .basic: "Basic realm=\"\(realm)\", charset=\"UTF-8\""
+            case .bearer: "Bearer realm=\"\(realm)\""
+            case .digest(_, _, let algorithm, let nonce):
+                "Digest realm=\"\(realm)\", qop=\"auth\", algorithm=\(algorithm.rawValue), nonce=\"\(nonce)\", opaque=\"loopback\""
+            }
+        return .status(401).header("WWW-Authenticate", value)
+    }
+
+    /// Whether an `Authorization` field opens the door.
+    func accepts(_ authorization: String?, method: String, target: String) -> Bool {
+        guard let authorization else { return false }
+        switch scheme {
+        case .basic(let user, let password):
+            return authorization == "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+        case .bearer(let token): return authorization == "Bearer " + token
+        case .digest(let user, let password, let algorithm, let nonce):
+            guard let fields = DigestFields(authorization), fields["username"] == user, fields["nonce"] == nonce, fields["uri"] == target
+            else { return false }
+            func hash(_ text: String) -> String { algorithm.hash(text) }
+            let secret = hash("\(user):\(realm):\(password)")
+            let request = hash("\(method):\(target)")
+            let parts = [secret, nonce, fields["nc"], fields["cnonce"], fields["qop"], request].map { $0 ?? "" }
+            return fields["response"] == hash(parts.joined(separator: ":"))
+        }
+    }
+}
+
+extension Challenge.DigestAlgorithm {
+    fileprivate func hash(_ text: String) -> String {
+        func hex(_ bytes: some Sequence<UInt8>) -> String {
+            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        return switch self {
+        case .md5: hex(Insecure.MD5.hash(data: Data(text.utf8)))
+        case .sha256: hex(SHA256.hash(data: Data(text.utf8)))
+        }
+    }
+}
+
+/// The fields of a `Digest` credential: names, and values with or without quotes (pure).
+private struct DigestFields {
+    private var fields: [String: String] = [:]
+
+    init?(_ authorization: String) {
+        guard authorization.hasPrefix("Digest ") else { return nil }
+        var rest = authorization.dropFirst("Digest ".count)
+        while let equals = rest.firstIndex(of: "=") {
+            let name = rest[..<equals].drop { $0 == " " || $0 == "," }
+            rest = rest[equals...].dropFirst()
+            if rest.first == "\"" {
+                rest = rest.dropFirst()
+                let end = rest.firstIndex(of: "\"") ?? rest.endIndex
+                fields[name.lowercased()] = String(rest[..<end])
+                rest = rest[end...].dropFirst()
+            } else {
+                let end = rest.firstIndex(of: ",") ?? rest.endIndex
+                fields[name.lowercased()] = String(rest[..<end].prefix { $0 != " " })
+                rest = rest[end...]
+            }
+        }
+    }
+
+    subscript(name: String) -> String? { fields[name] }
+}

@@ -1,0 +1,87 @@
+public import ScopedNet
+
+/// What a ``LeakCensus`` found alive.
+public struct LeakReport: Sendable, CustomStringConvertible {
+    /// One object that is alive.
+    public struct Leak: Sendable, CustomStringConvertible {
+        /// What is to be done about it. New ones may be added; keep a default when you switch.
+        public enum Verdict: String, Sendable {
+            /// A run whose work goes on: it was neither finished nor cancelled.
+            case inFlight = "in flight"
+            /// A run that is over, and that the test or the code under test still holds.
+            case endedButReferenced = "ended, but referenced by you"
+            /// A run that is over, and that ScopedNet has not let go: a defect of the library.
+            case endedButInTables = "ended, but still in our tables; please report this"
+            /// A request, bag, session or stream that somebody holds.
+            case referenced = "referenced by you"
+            /// The same, and a run in flight is among the holders.
+            case heldByRun = "held by what is in flight"
+        }
+
+        public let kind: LiveObjects.Kind
+        /// Unique in the process; other leaks name it as their holder.
+        public let number: UInt64
+        public let verdict: Verdict
+        /// `File.swift:12`, where it was made or started.
+        public let origin: String
+        public let age: Duration
+        /// Label, URL, stage: what it says about itself.
+        public let details: String
+        /// Who is known to hold it.
+        public let holders: [String]
+        /// The closures it holds, as `onSuccess at File.swift:12`: what they capture stays alive with it.
+        public let closures: [String]
+
+        public var description: String {
+            var lines = ["\(kind) \(number): \(verdict.rawValue)"]
+            if !details.isEmpty { lines.append("    \(details)") }
+            lines.append("    \(kind == .run ? "started" : "made") at \(origin), \(ageText) ago")
+            lines.append("    held by \(holders.isEmpty ? "you: nothing in ScopedNet holds it" : holders.joined(separator: ", "))")
+            if !closures.isEmpty { lines.append("    holds \(closures.joined(separator: ", ")), and what they capture") }
+            return lines.joined(separator: "\n")
+        }
+
+        private var ageText: String {
+            let milliseconds = age / .milliseconds(1)
+            return milliseconds < 1000 ? "\(Int(milliseconds)) ms" : "\(Int(milliseconds) / 1000).\(Int(milliseconds) % 1000 / 100) s"
+        }
+    }
+
+    public let leaks: [Leak]
+    public var isEmpty: Bool { leaks.isEmpty }
+
+    public var description: String {
+        leaks.isEmpty ? "nothing alive" : leaks.map(\.description).joined(separator: "\n")
+    }
+
+    init(entries: [LeakCensus.Entry], all: [LeakCensus.Entry]) {
+        let now = SystemTiming().now()
+        let states: [(birth: CensusBirth, state: CensusState)] = all.compactMap { entry in
+            entry.member.object.map { (entry.birth, $0.censusState) }
+        }
+        let wanted = Set(entries.map(\.birth.number))
+        leaks = states.filter { wanted.contains($0.birth.number) }.map { birth, state in
+            Leak(birth, state, among: states, now: now)
+        }
+    }
+}
+
+extension LeakReport.Leak {
+    fileprivate init(_ birth: CensusBirth, _ state: CensusState, among all: [(birth: CensusBirth, state: CensusState)], now: UInt64) {
+        kind = birth.kind
+        number = birth.number
+        origin = birth.origin
+        age = .nanoseconds(Int64(clamping: now &- birth.time))
+        details = [birth.name == birth.origin || birth.name == state.text ? "" : birth.name, state.text].filter { !$0.isEmpty }.joined(
+            separator: ": ")
+        let keepers = all.filter { $0.state.holds.contains(birth.number) }
+        holders = state.tables + keepers.map { "\($0.birth.kind) \($0.birth.number) (\($0.birth.origin))" }
+        closures = state.isInFlight ? birth.closures : state.closures
+        verdict =
+            if kind == .run {
+                state.isInFlight ? .inFlight : state.isOver && !state.tables.isEmpty ? .endedButInTables : .endedButReferenced
+            } else {
+                keepers.contains { $0.state.isInFlight } ? .heldByRun : .referenced
+            }
+    }
+}

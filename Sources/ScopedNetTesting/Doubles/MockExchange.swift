@@ -1,0 +1,247 @@
+public import FoundationEssentials
+public import HTTPTypes
+public import ScopedNet
+
+/// One attempt at a ``MockTransport``: what was asked, and the hand that answers it step by step.
+///
+/// Steps may be taken on any thread. They never overlap: one that comes while another thread is inside one is taken by that thread. What comes
+/// after the end is ignored, as is a second head.
+public final class MockExchange: Sendable {
+    /// What the transport was given.
+    public let transfer: TransferRequest
+
+    private struct State {
+        var sink: (any TransferSink)?
+        var steps: [@Sendable (TransportTurn) -> Void] = []
+        var isStepping = false
+        var isCancelled = false
+        var isSuspended = false
+        var isEnded = false
+        var head: ResponseHead?
+        var destination = BodyDestination.memoryPrefix(limit: 0)
+        var body = Data()
+        var count: Int64 = 0
+        /// What a reader has not made room for yet.
+        var waiting: [Data] = []
+        var isPaused = false
+        var ending: TransferResult?
+    }
+
+    private let state: Lock<State>
+
+    init(_ transfer: TransferRequest, sink: any TransferSink) {
+        self.transfer = transfer
+        state = Lock(State(sink: sink))
+    }
+
+    // MARK: What was asked
+
+    public var id: TransferID { transfer.id }
+    public var url: String { transfer.url.string }
+    /// Without query.
+    public var path: String {
+        let rest = url.dropFirst(transfer.url.scheme.count + 3).drop { $0 != "/" && $0 != "?" }
+        let path = rest.prefix { $0 != "?" }
+        return path.isEmpty ? "/" : String(path)
+    }
+    public var method: HTTPRequest.Method { transfer.method }
+    public var headers: HTTPFields { transfer.headers.fields }
+    /// The body, where it is bytes; files and sequences are not read.
+    public var body: Data? {
+        if case .data(let data)? = transfer.body?.content { data } else { nil }
+    }
+
+    /// The library has asked to stop. See ``MockTransport/endsCancelled``.
+    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    public var isSuspended: Bool { state.withLock { $0.isSuspended } }
+    public var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    func noteCancelled() { state.withLock { $0.isCancelled = true } }
+    func noteSuspended(_ value: Bool) { state.withLock { $0.isSuspended = value } }
+
+    // MARK: Steps
+
+    /// Everything: head, body, end.
+    public func respond(_ reply: MockReply) {
+        if let failure = reply.failure, !reply.failsAfterBody { return fail(failure) }
+        var headers = reply.headers
+        if headers[.contentLength] == nil { headers[.contentLength] = "\(reply.body.count)" }
+        receiveHead(status: reply.status, headers: headers)
+        for piece in reply.pieces { receive(piece) }
+        if let failure = reply.failure { fail(failure) } else { finish() }
+    }
+
+    public func receiveHead(status: Int = 200, headers: HTTPFields = [:]) {
+        step { [self] turn in
+            guard let sink = sink, state.withLock({ $0.head == nil }) else { return }
+            let head = ResponseHead(status: status, headers: headers)
+            state.withLock { $0.head = head }
+            let destination = sink.transfer(id, didReceive: head, turn: turn)
+            state.withLock { $0.destination = destination }
+            if case .stream(let stream) = destination { connect(stream) }
+        }
+    }
+
+    /// Bytes of the body.
+    public func receive(_ data: Data) {
+        step { [self] turn in
+            guard sink != nil else { return }
+            let mustWait = state.withLock { state in
+                if state.isPaused { state.waiting.append(data) }
+                return state.isPaused
+            }
+            if !mustWait { take(data, turn) }
+        }
+    }
+
+    public func receive(_ text: String) { receive(Data(text.utf8)) }
+
+    /// The counts of progress alone, without bytes.
+    public func reportReceived(_ count: Int64, of total: Int64?) {
+        step { [self] turn in sink?.transfer(id, didReceive: count, of: total, turn: turn) }
+    }
+
+    public func reportSent(_ count: Int64, of total: Int64?) {
+        step { [self] turn in sink?.transfer(id, didSend: count, of: total, turn: turn) }
+    }
+
+    /// The response is complete.
+    public func finish() {
+        step { [self] turn in
+            let (result, mustWait) = state.withLock { state -> (TransferResult, Bool) in
+                let result = TransferResult(head: state.head, body: state.body, metrics: metrics(state))
+                // After the reader has taken the rest.
+                if !state.waiting.isEmpty { state.ending = result }
+                return (result, !state.waiting.isEmpty)
+            }
+            if !mustWait { end(result, turn) }
+        }
+    }
+
+    /// The transfer ends so.
+    public func finish(_ result: TransferResult) { step { [self] turn in end(result, turn) } }
+
+    /// The transfer fails.
+    public func fail(_ code: NetworkError.Code = .connectionLost) {
+        step { [self] turn in
+            let (head, cost) = state.withLock { ($0.head, metrics($0)) }
+            let phase: NetworkError.Phase = head == nil ? .awaitingResponse : .receiving
+            end(TransferResult(error: NetworkError(code, phase: phase, message: "scripted"), head: head, metrics: cost), turn)
+        }
+    }
+
+    // MARK: Inside
+
+    private var sink: (any TransferSink)? { state.withLock { $0.sink } }
+
+    /// Takes a step now, or leaves it to whoever is inside one.
+    private func step(_ work: @escaping @Sendable (TransportTurn) -> Void) {
+        let isMine = state.withLock { state -> Bool in
+            state.steps.append(work)
+            defer { state.isStepping = true }
+            return !state.isStepping
+        }
+        guard isMine else { return }
+        while let next = nextStep() {
+            let turn = TransportTurn()
+            next(turn)
+            turn.end()
+        }
+    }
+
+    private func nextStep() -> (@Sendable (TransportTurn) -> Void)? {
+        state.withLock { state in
+            guard !state.steps.isEmpty else {
+                state.isStepping = false
+                return nil
+            }
+            return state.steps.removeFirst()
+        }
+    }
+
+    private func metrics(_ state: State) -> TransferMetrics {
+        var metrics = TransferMetrics()
+        metrics.bodyBytesReceived = state.count
+        metrics.httpVersion = state.head == nil ? "" : "1.1"
+        metrics.bodyBytesSent = Int64(body?.count ?? 0)
+        return metrics
+    }
+
+    private func take(_ data: Data, _ turn: TransportTurn) {
+        let (destination, total) = state.withLock { ($0.destination, $0.head?.contentLength) }
+        switch destination {
+        case .memory(let limit):
+            let fits = state.withLock { state -> Bool in
+                state.body.append(data)
+                return state.body.count <= limit
+            }
+            guard fits else {
+                return end(TransferResult(error: NetworkError(.bodyTooLarge, phase: .receiving, message: "more than \(limit) bytes")), turn)
+            }
+        case .memoryPrefix(let limit): state.withLock { $0.body.append(data.prefix(max(0, limit - $0.body.count))) }
+        case .file(let file):
+            if let error = write(data, to: file) { return end(TransferResult(error: error), turn) }
+        case .stream(let stream):
+            let isTaken = data.withUnsafeBytes { stream.offer($0) == .accepted }
+            guard isTaken else {
+                return state.withLock { state in
+                    state.isPaused = true
+                    state.waiting.insert(data, at: 0)
+                }
+            }
+        }
+        let count = state.withLock { state in
+            state.count += Int64(data.count)
+            return state.count
+        }
+        if transfer.wantsProgress { sink?.transfer(id, didReceive: count, of: total, turn: turn) }
+    }
+
+    private func write(_ data: Data, to file: FileSink) -> NetworkError? {
+        let result = data.withUnsafeBytes { bytes -> Result<Void, NetworkError> in
+            do throws(NetworkError) { return .success(try file.write(bytes)) } catch { return .failure(error) }
+        }
+        if case .failure(let error) = result { return error }
+        return nil
+    }
+
+    private func connect(_ stream: BodyStream) {
+        stream.connect(
+            drained: { [weak self] in self?.drained() },
+            abandoned: { [weak self] in self?.fail(.cancelled) })
+    }
+
+    /// The reader has caught up: what waited is offered again.
+    private func drained() {
+        step { [self] turn in
+            let waiting = state.withLock { state in
+                defer { state.waiting = [] }
+                state.isPaused = false
+                return state.waiting
+            }
+            for data in waiting {
+                let isPaused = state.withLock { state in
+                    if state.isPaused { state.waiting.append(data) }
+                    return state.isPaused
+                }
+                if !isPaused { take(data, turn) }
+            }
+            let ending = state.withLock { $0.waiting.isEmpty ? $0.ending : nil }
+            if let ending { end(ending, turn) }
+        }
+    }
+
+    private func end(_ result: TransferResult, _ turn: TransportTurn) {
+        let (sink, destination) = state.withLock { state in
+            defer {
+                state.sink = nil
+                state.isEnded = true
+                state.waiting = []
+            }
+            return (state.sink, state.destination)
+        }
+        guard let sink else { return }
+        if case .stream(let stream) = destination, result.error?.code != .cancelled { stream.finish(result.error) }
+        sink.transfer(id, didFinishWith: result, turn: turn)
+    }
+}

@@ -1,0 +1,135 @@
+public import ScopedNet
+
+/// A transport without a network, behind the same doorway as the real one: what is not scripted waits for the test's hand.
+///
+/// ```swift
+/// let transport = MockTransport()
+/// transport.on("/posts", .json("[]"))
+/// let session = Session(configuration: .init(transport: transport, agent: RequestAgent()))
+/// ```
+///
+/// An answer is looked up in this order: replies queued with ``enqueue(_:)``, routes, the closure given at initialization. An exchange without
+/// an answer stands still until the test takes its steps:
+///
+/// ```swift
+/// let exchange = await transport.exchange(0)
+/// exchange.receiveHead()
+/// exchange.receive("half of it")
+/// exchange.fail(.connectionLost)
+/// ```
+public final class MockTransport: Transport {
+    private struct State {
+        var exchanges: [MockExchange] = []
+        var cancellations: [TransferID] = []
+        var queue: [MockReply] = []
+        var routes: [String: MockReply] = [:]
+        var isShutDown = false
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Lock(State())
+    private let answer: (@Sendable (MockExchange) -> MockReply?)?
+    /// A cancelled transfer ends at once, as a real one does within a turn of its loop. Otherwise the test ends it.
+    public let endsCancelled: Bool
+
+    /// - Parameter answer: asked for each exchange that neither queue nor routes know, on the starting thread; nil leaves it to the test.
+    public init(endsCancelled: Bool = true, _ answer: (@Sendable (MockExchange) -> MockReply?)? = nil) {
+        self.endsCancelled = endsCancelled
+        self.answer = answer
+    }
+
+    // MARK: The script
+
+    /// Answers the next exchange without an answer of its own, once.
+    public func enqueue(_ reply: MockReply) { state.withLock { $0.queue.append(reply) } }
+
+    /// Answers every request for a path (`/posts`, query left out) or a whole URL.
+    public func on(_ place: String, _ reply: MockReply) { state.withLock { $0.routes[place] = reply } }
+
+    // MARK: The evidence
+
+    /// Every attempt, in order.
+    public var exchanges: [MockExchange] { state.withLock { $0.exchanges } }
+    /// Every cancel the library asked for, in order, idle ones too.
+    public var cancellations: [TransferID] { state.withLock { $0.cancellations } }
+
+    /// The exchange of this number, counted from 0; waits for it.
+    public func exchange(_ number: Int) async -> MockExchange {
+        await waitForExchanges(number + 1)
+        return exchanges[number]
+    }
+
+    /// Waits until so many were started.
+    public func waitForExchanges(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state -> Bool in
+                if state.exchanges.count >= count { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    // MARK: The doorway
+
+    public func start(_ transfer: TransferRequest, sink: any TransferSink) {
+        let exchange = MockExchange(transfer, sink: sink)
+        let (ready, isShutDown) = state.withLock { state in
+            state.exchanges.append(exchange)
+            let ready = state.waiters.filter { $0.count <= state.exchanges.count }
+            state.waiters.removeAll { $0.count <= state.exchanges.count }
+            return (ready, state.isShutDown)
+        }
+        // Never from within: the sink is called on another thread.
+        if isShutDown {
+            WorkPool.shared.submit([{ exchange.fail(.shutdown) }])
+        } else if let reply = reply(to: exchange) {
+            WorkPool.shared.submit([{ exchange.respond(reply) }])
+        }
+        for waiter in ready { waiter.continuation.resume() }
+    }
+
+    private func reply(to exchange: MockExchange) -> MockReply? {
+        let url = exchange.url
+        let path = exchange.path
+        let scripted = state.withLock { state -> MockReply? in
+            if !state.queue.isEmpty { return state.queue.removeFirst() }
+            return state.routes[url] ?? state.routes[path]
+        }
+        return scripted ?? answer?(exchange)
+    }
+
+    public func cancel(_ id: TransferID) {
+        let exchange = state.withLock { state in
+            state.cancellations.append(id)
+            return state.exchanges.first { $0.id == id }
+        }
+        guard let exchange else { return }
+        exchange.noteCancelled()
+        if endsCancelled { WorkPool.shared.submit([{ exchange.fail(.cancelled) }]) }
+    }
+
+    /// Called before the next suspension takes effect.
+    package let onSuspend = Lock<(@Sendable () -> Void)?>(nil)
+
+    public func suspend(_ id: TransferID) {
+        let first = onSuspend.withLock { action in
+            defer { action = nil }
+            return action
+        }
+        first?()
+        exchanges.first { $0.id == id }?.noteSuspended(true)
+    }
+
+    public func resume(_ id: TransferID) { exchanges.first { $0.id == id }?.noteSuspended(false) }
+
+    /// Ends everything with ``NetworkError/Code/shutdown``, also what is started later.
+    public func shutdown() async {
+        let open = state.withLock { state in
+            state.isShutDown = true
+            return state.exchanges
+        }
+        for exchange in open { exchange.fail(.shutdown) }
+    }
+}

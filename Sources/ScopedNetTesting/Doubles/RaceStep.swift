@@ -1,0 +1,55 @@
+internal import ScopedNet
+
+/// The atomic steps of a run, in the order a run meets them. New ones may be added.
+public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
+    let step: Step
+    public var description: String { step.rawValue }
+
+    /// All of them.
+    public static let all: [RaceStep] = Step.allCases.filter { $0 != .listTaken && $0 != .gatesShut }.map { RaceStep(step: $0) }
+
+    /// In the agent and its bag, about to begin.
+    public static let beforeStart = RaceStep(step: .beforeStart)
+    /// In the agent, about to be put in its bag.
+    public static let beforeLink = RaceStep(step: .beforeLink)
+    /// In its bag.
+    public static let afterLink = RaceStep(step: .afterLink)
+    /// About to ask for a connection slot.
+    public static let beforeQueue = RaceStep(step: .beforeQueue)
+    /// Waiting for a slot.
+    public static let queued = RaceStep(step: .queued)
+    /// The timer of its wait for a slot is set.
+    public static let queueTimed = RaceStep(step: .queueTimed)
+    /// Has a slot, about to go to the transport.
+    public static let beforeTransfer = RaceStep(step: .beforeTransfer)
+    /// The transport has it.
+    public static let transferStarted = RaceStep(step: .transferStarted)
+    public static let headReceived = RaceStep(step: .headReceived)
+    /// A redirect was followed or refused.
+    public static let redirectDecided = RaceStep(step: .redirectDecided)
+    public static let retryDecided = RaceStep(step: .retryDecided)
+    /// The timer of the retry is set.
+    public static let retryWaiting = RaceStep(step: .retryWaiting)
+    public static let beforeDecode = RaceStep(step: .beforeDecode)
+    public static let decoded = RaceStep(step: .decoded)
+    /// The outcome is there, about to be handed to the delivery executor.
+    public static let beforeDelivery = RaceStep(step: .beforeDelivery)
+    /// On the delivery executor.
+    public static let delivering = RaceStep(step: .delivering)
+    /// About to ask whether progress or a head may be told.
+    public static let beforeCall = RaceStep(step: .beforeCall)
+    /// It may.
+    public static let callAdmitted = RaceStep(step: .callAdmitted)
+    /// It was told.
+    public static let callEnded = RaceStep(step: .callEnded)
+    /// About to ask whether the result may be told: until here a cancel wins.
+    public static let beforeAdmission = RaceStep(step: .beforeAdmission)
+    /// It may: from here on a cancel comes too late.
+    public static let afterAdmission = RaceStep(step: .afterAdmission)
+    /// It was told.
+    public static let afterCall = RaceStep(step: .afterCall)
+    /// About to leave the agent.
+    public static let beforeEnd = RaceStep(step: .beforeEnd)
+    /// A cancel has shut the gate and taken nothing back yet.
+    public static let gateShut = RaceStep(step: .gateShut)
+}

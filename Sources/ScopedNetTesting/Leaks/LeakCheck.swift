@@ -1,0 +1,91 @@
+internal import ScopedNet
+
+/// Reads nil once the object's deinit has begun.
+struct Probe<Object: AnyObject> {
+    weak var object: Object?
+}
+
+/// Lets an object go and looks whether it went, and its requests with it. The front doors differ in how they wait and in how they fail.
+struct LeakCheck<Object: AnyObject> {
+    let census: LeakCensus
+    let isScope: Bool
+    private(set) var probe = Probe<Object>(object: nil)
+    private var started: [LeakCensus.Entry] = []
+
+    /// - Parameter isScope: the object's requests have to end with it.
+    init(isScope: Bool) {
+        self.isScope = isScope
+        census = LeakCensus(keepsEndings: isScope)
+    }
+
+    // Both in functions of their own: when they return, nothing here holds the object.
+
+    mutating func makeAndDrop(_ make: () throws -> Object, _ use: (Object) throws -> Void) rethrows {
+        let (probe, started) = try census.listen {
+            let object = try make()
+            try use(object)
+            return (Probe(object: object), census.runs)
+        }
+        self.probe = probe
+        self.started = started
+    }
+
+    mutating func makeAndDrop(_ make: () async throws -> Object, _ use: (Object) async throws -> Void) async rethrows {
+        let (probe, started) = try await census.listen {
+            let object = try await make()
+            try await use(object)
+            return (Probe(object: object), census.runs)
+        }
+        self.probe = probe
+        self.started = started
+    }
+
+    /// Nothing is left to wait for.
+    var isOver: Bool {
+        guard probe.object == nil else { return false }
+        return !isScope || census.runs.allSatisfy { $0.member.object?.censusState.isOver ?? true }
+    }
+
+    /// What is wrong, if anything. Ask when it is over or the deadline has passed.
+    func failure(after deadline: Duration) -> String? {
+        let name = "\(Object.self)"
+        if probe.object != nil {
+            var text = "\(name) is still alive, \(deadline) after the last reference to it here was let go.\n"
+            let report = census.report()
+            if report.leaks.contains(where: { !$0.closures.isEmpty }) {
+                text += "A closure that captures it keeps it alive: take the owner as a parameter, as in onSuccess(for: self).\n"
+            }
+            return text + "\(report)"
+        }
+        guard isScope else { return nil }
+        if started.isEmpty { return "No request of \(name) was in flight when it was let go: nothing was shown." }
+        let faults = started.compactMap { fault($0) }
+        return faults.isEmpty ? nil : "\(name) went, and not all its requests with it.\n" + faults.joined(separator: "\n")
+    }
+
+    private func fault(_ entry: LeakCensus.Entry) -> String? {
+        let run = "run \(entry.birth.number), started at \(entry.birth.origin),"
+        let state = entry.member.object?.censusState
+        let ending = state?.ending ?? census.endings.first { $0.birth.number == entry.birth.number }?.ending
+        switch ending {
+        case .cancelled(let reason) where reason == .ownerReleased:
+            guard let state else { return nil }
+            if !state.isOver { return "\(run) was cancelled, but has not left its agent." }
+            return state.closures.isEmpty ? nil : "\(run) was cancelled, and still holds \(state.closures.joined(separator: ", "))."
+        case .cancelled(let reason): return "\(run) was cancelled by another: \(reason)."
+        case .ended: return "\(run) was not cancelled, it came to its own end: is it in the owner's bag?"
+        case .neverStarted, nil:
+            return "\(run) was not cancelled: is it in the owner's bag?\n\(census.report(only: entry.birth.number))"
+        }
+    }
+}
+
+extension LeakCensus {
+    /// The runs that are alive and not over.
+    var runs: [Entry] { entries.filter { $0.birth.kind == .run && $0.member.object?.censusState.isOver == false } }
+
+    func report(only number: UInt64) -> LeakReport {
+        let all = entries
+        return LeakReport(entries: all.filter { $0.birth.number == number }, all: all)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import ScopedNet
+import ScopedNetTesting
+import Synchronization
+import Testing
+import XCTest
+
+/// What the XCTest forms say of code that leaks, read by running such test cases in a process of their own.
+@Suite struct LeakCheckedTestCaseFailureTests {
+    private func output(of name: String) async throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = ["ScopedNetTestingTests.LeakyCases/\(name)"]
+        process.environment = ProcessInfo.processInfo.environment.merging([
+            "SCOPEDNET_LEAK_ON_PURPOSE": "1", "ASAN_OPTIONS": "leak_check_at_exit=0",
+        ]) { $1 }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        let text = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<String, any Error>) in
+            do { try process.run() } catch { return continuation.resume(throwing: error) }
+            DispatchQueue.global().async {
+                let data = pipe.fileHandleForReading.readDataToEndOfFile()
+                process.waitUntilExit()
+                continuation.resume(returning: String(decoding: data, as: UTF8.self))
+            }
+        }
+        return text
+    }
+
+    @Test func whatIsLeftAliveFailsTheTest() async throws {
+        let text = try await output(of: "testLeavesARequestBehind")
+        #expect(text.contains("left something alive"), "\(text)")
+        #expect(text.contains("made at ScopedNetTestingTests/LeakyCases.swift:"))
+        #expect(text.contains("referenced by you"))
+        #expect(text.contains("with 1 failure"))
+    }
+
+    @Test(.enabled(if: UnreachableHeap.isChecked, "needs the address sanitizer")) func aCycleFailsTheTest() async throws {
+        let text = try await output(of: "testLeavesACycleBehind")
+        #expect(text.contains("Memory that nothing points to was found after LeakyCases.testLeavesACycleBehind"), "\(text)")
+    }
+
+    @Test func aTrackedObjectThatStaysFailsTheTest() async throws {
+        let text = try await output(of: "testKeepsATrackedObject")
+        #expect(text.contains("LeakyCases.swift:"), "\(text)")
+        #expect(text.contains("Tracked is alive after its test."))
+    }
+
+    @Test(arguments: ["testAnOwnerStays", "testAnOwnerStaysInAnAsynchronousTest"]) func anOwnerThatStaysFailsTheTest(name: String)
+        async throws
+    {
+        let text = try await output(of: name)
+        #expect(text.contains("ClingingModel is still alive"), "\(text)")
+        #expect(text.contains("onSuccess at ScopedNetTestingTests/Models.swift:25"))
+    }
+
+    @Test func aRequestThatOutlivesItsOwnerFailsTheTest() async throws {
+        let text = try await output(of: "testARequestOutlivesItsOwner")
+        #expect(text.contains("is it in the owner's bag?"), "\(text)")
+    }
+}

@@ -1,0 +1,187 @@
+import Glibc
+import ScopedNet
+import ScopedNetTesting
+import Testing
+
+/// Each check passes on clean code, and says what is wrong with code that leaks on purpose.
+@Suite struct LeakExpectationTests {
+    /// Runs a check that has to fail, and hands out what it said.
+    private func failure(of check: () async throws -> Void) async -> String {
+        let said = Box("")
+        await withKnownIssue {
+            do { try await check() } catch { Issue.record(error) }
+        } matching: { issue in
+            said.value = issue.comments.map(\.rawValue).joined(separator: "\n")
+            return true
+        }
+        return said.value
+    }
+
+    // MARK: expectDeallocates
+
+    @Test func anOwnerWithRequestsInFlightGoes() async {
+        let session = mockedSession()
+        await expectDeallocates {
+            TidyModel(session)
+        } after: {
+            $0.load()
+        }
+    }
+
+    @Test func aClosureThatCapturesItsOwnerIsNamedWithItsLine() async {
+        let transport = MockTransport()
+        let session = mockedSession(transport)
+        let text = await failure {
+            await expectDeallocates(within: .milliseconds(20)) {
+                ClingingModel(session)
+            } after: {
+                $0.load()
+            }
+        }
+        #expect(text.contains("ClingingModel is still alive"))
+        #expect(text.contains("in flight"))
+        #expect(text.contains("onSuccess at ScopedNetTestingTests/Models.swift:25"))
+        #expect(text.contains("started at ScopedNetTestingTests/Models.swift:25"))
+        #expect(text.contains("held by its agent, the bag of ClingingModel"))
+        #expect(text.contains("onSuccess(for: self)"))
+        await transport.exchange(0).respond(.ok())
+        await session.agent.idle()
+    }
+
+    @Test func anOwnerThatDiesWithTheLastCallbackIsWaitedFor() async {
+        let transport = MockTransport()
+        transport.on("/clinging", .ok())
+        let session = mockedSession(transport)
+        await expectDeallocates {
+            ClingingModel(session)
+        } after: {
+            $0.load()
+        }
+    }
+
+    @MainActor @Test func aModelOfTheMainActorIsMadeAndLetGoThere() async {
+        @MainActor final class Model: RequestOwner {
+            nonisolated let deallocBag = DeallocBag()
+            var text = ""
+            func load(_ session: Session) {
+                session.request("http://h/").onSuccess(for: self) { model, _ in model.text = "x" }.start(for: self)
+            }
+        }
+        let session = mockedSession()
+        await expectDeallocates {
+            Model()
+        } after: {
+            $0.load(session)
+        }
+        await expectScopeCancels {
+            Model()
+        } after: {
+            $0.load(session)
+        }
+    }
+
+    // MARK: expectScopeCancels
+
+    @Test func theRequestsOfAnOwnerEndWithIt() async {
+        let transport = MockTransport()
+        let session = mockedSession(transport)
+        await expectScopeCancels {
+            TidyModel(session)
+        } after: { model in
+            model.load()
+            model.load()
+            await transport.waitForExchanges(2)
+        }
+        #expect(transport.cancellations.count == 2)
+    }
+
+    @Test func aRequestInNoBagIsToldOf() async {
+        let transport = MockTransport()
+        let session = mockedSession(transport)
+        let text = await failure {
+            await expectScopeCancels(within: .milliseconds(20)) {
+                CarelessModel(session)
+            } after: {
+                $0.load()
+            }
+        }
+        #expect(text.contains("CarelessModel went, and not all its requests with it"))
+        #expect(text.contains("started at ScopedNetTestingTests/Models.swift:35, was not cancelled: is it in the owner's bag?"))
+        #expect(text.contains("in flight"))
+        session.agent.cancelAll()
+        await session.agent.idle()
+    }
+
+    @Test func aRequestThatComesToItsOwnEndIsToldOf() async {
+        let transport = MockTransport()
+        let session = mockedSession(transport)
+        let text = await failure {
+            await expectScopeCancels {
+                CarelessModel(session)
+            } after: { model in
+                model.load()
+                let exchange = await transport.exchange(0)
+                Task.detached { exchange.respond(.ok()) }
+            }
+        }
+        #expect(text.contains("was not cancelled"))
+    }
+
+    @Test func anOwnerThatStartsNothingShowsNothing() async {
+        let session = mockedSession()
+        let text = await failure {
+            await expectScopeCancels {
+                TidyModel(session)
+            } after: { _ in
+            }
+        }
+        #expect(text.contains("No request of TidyModel was in flight when it was let go"))
+    }
+
+    @Test func anotherEndThatSeesNothingIsToldOf() async {
+        let session = mockedSession()
+        let text = await failure {
+            try await expectScopeCancels(within: .milliseconds(20)) {
+                TidyModel(session)
+            } after: {
+                $0.load()
+            } seenBy: {
+                try await Task.sleep(for: .seconds(60))
+            }
+        }
+        #expect(text.contains("The other end did not see the connections go within 0.02 seconds"))
+    }
+
+    // MARK: expectNoGrowth
+
+    @Test func roundsThatLeaveNothingDoNotGrow() async throws {
+        let transport = MockTransport { _ in .ok() }
+        let session = mockedSession(transport)
+        try await expectNoGrowth(rounds: 4) { () async throws in _ = try await session.request("http://h/").value() }
+    }
+
+    @Test func roundsThatKeepOneMoreEachTimeGrow() async {
+        let session = mockedSession()
+        let attic = Attic()
+        let text = await failure { await expectNoGrowth(rounds: 4, within: .milliseconds(5)) { attic.keep(session.request("http://h/")) } }
+        #expect(text.contains("What is alive grows from round to round: 1, 2, 3, 4."))
+        #expect(text.contains("request"))
+    }
+
+    /// The sanitizers have allocators of their own, which do not count so.
+    private static let isHeapCounted = !UnreachableHeap.isChecked && dlsym(nil, "__tsan_init") == nil
+
+    @Test(.enabled(if: isHeapCounted, "a sanitizer's allocator does not say what is in use")) func aHeapThatGrowsIsToldOf() async {
+        let attic = Attic()
+        let text = await failure {
+            await expectNoGrowth(rounds: 4, heapPerRound: 4 << 20) { attic.keep([UInt8](repeating: 1, count: 16 << 20)) }
+        }
+        #expect(text.contains("The heap grows from round to round"))
+    }
+}
+
+final class Box<Value>: @unchecked Sendable {
+    // Safety: one test's, which uses it from one task.
+    var value: Value
+    init(_ value: Value) { self.value = value }
+}

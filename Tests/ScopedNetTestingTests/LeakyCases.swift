@@ -1,0 +1,73 @@
+import Foundation
+import ScopedNet
+import ScopedNetTesting
+import XCTest
+
+/// Leak on purpose where they are told to (by `LeakCheckedTestCaseFailureTests`); else they show that the same code passes when it cleans up.
+final class LeakyCases: LeakCheckedTestCase {
+    private final class Tracked: Sendable {}
+    private static let attic = Attic()
+    private var leaks: Bool { ProcessInfo.processInfo.environment["SCOPEDNET_LEAK_ON_PURPOSE"] != nil }
+    override var leakDeadline: Duration { leaks ? .milliseconds(20) : .seconds(1) }
+
+    override func tearDown() {
+        if !leaks { Self.attic.clear() }
+    }
+
+    func testLeavesARequestBehind() {
+        Self.attic.keep(mockedSession().request("http://h/"))
+    }
+
+    func testLeavesACycleBehind() {
+        if leaks {
+            Cycle.make()
+            Cycle.cover()
+        }
+    }
+
+    func testKeepsATrackedObject() {
+        Self.attic.keep(track(Tracked()))
+    }
+
+    func testAnOwnerStays() {
+        let transport = MockTransport()
+        let session = mockedSession(transport)
+        if !leaks { transport.on("/clinging", .ok()) }
+        assertDeallocates(within: leakDeadline) {
+            ClingingModel(session)
+        } after: {
+            $0.load()
+        }
+        session.agent.cancelAll()
+    }
+
+    @MainActor func testAnOwnerStaysInAnAsynchronousTest() async {
+        let transport = MockTransport()
+        let session = mockedSession(transport)
+        if !leaks { transport.on("/clinging", .ok()) }
+        await expectDeallocates(within: leakDeadline) {
+            ClingingModel(session)
+        } after: {
+            $0.load()
+        }
+        session.agent.cancelAll()
+    }
+
+    func testARequestOutlivesItsOwner() {
+        let session = mockedSession()
+        if leaks {
+            assertScopeCancels(within: leakDeadline) {
+                CarelessModel(session)
+            } after: {
+                $0.load()
+            }
+        } else {
+            assertScopeCancels {
+                TidyModel(session)
+            } after: {
+                $0.load()
+            }
+        }
+        session.agent.cancelAll()
+    }
+}

@@ -1,0 +1,41 @@
+import ScopedNet
+import ScopedNetTesting
+import Testing
+import XCTest
+
+// The samples of LeakTests.md, word for word (see `DocumentationTests`), and the model of the README they speak of.
+
+private struct Post: Codable, Sendable { let title: String }
+
+@MainActor
+private final class FeedModel: RequestOwner {
+    nonisolated let deallocBag = DeallocBag()
+    private let session: Session
+    private(set) var posts: [Post] = []
+
+    init(session: Session) { self.session = session }
+
+    func load() {
+        session.get("posts", as: [Post].self).onSuccess(for: self) { model, posts in model.posts = posts }.start(for: self)
+    }
+}
+
+// swift-format-ignore
+final class FeedModelLeakTests: LeakCheckedTestCase {
+    @MainActor func testTheModelGoes() async {
+        var configuration = Session.Configuration(transport: MockTransport(), agent: RequestAgent())
+        configuration.baseURL = "http://example.test/"
+        let session = Session(configuration: configuration)
+        await expectDeallocates { FeedModel(session: session) } after: { $0.load() }
+        await expectScopeCancels { FeedModel(session: session) } after: { $0.load() }
+    }
+}
+
+// swift-format-ignore
+@MainActor @Test(.noLeaks) func theModelGoesAndItsPostsWereThere() async throws {
+    var configuration = Session.Configuration(transport: MockTransport { _ in .json("[]") }, agent: RequestAgent())
+    configuration.baseURL = "http://example.test/"
+    let session = Session(configuration: configuration)
+    await expectDeallocates { FeedModel(session: session) } after: { $0.load() }
+    _ = try await session.get("posts", as: [Post].self).value()
+}
