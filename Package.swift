@@ -16,6 +16,7 @@ let leanBuild = Context.environment["SCOPEDNET_LEAN"] == "1"
 var products: [Product] = [
     .library(name: "ScopedNet", targets: ["ScopedNet"]),
     .library(name: "ScopedNetFoundation", targets: ["ScopedNetFoundation"]),
+    .library(name: "Reachability", targets: ["Reachability"]),
 ]
 
 var dependencies: [Package.Dependency] = [
@@ -43,6 +44,9 @@ var targets: [Target] = [
         swiftSettings: settings
     ),
     .target(name: "ScopedNetFoundation", dependencies: ["ScopedNet"], swiftSettings: settings),
+    .systemLibrary(name: "CNetlink"),
+    .target(name: "Reachability", dependencies: ["CNetlink"], swiftSettings: settings),
+    .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "CNetlink"], swiftSettings: settings),
     .testTarget(name: "ThreadSafetyTests", dependencies: ["ScopedNet"], swiftSettings: settings),
 ]
 
