@@ -187,7 +187,10 @@ final class MonitorLoop {
 
     private func drainRoutes() -> Bool {
         guard let drained = events?.drainRoutes() else { return false }
-        run.count { $0.events += drained.messages }
+        run.count { statistics in
+            statistics.events += drained.messages
+            statistics.routeEvents += drained.messages
+        }
         // Every route of a storm comes here: look once, then look away for a while and let the socket overflow.
         if drained.mayDiffer, events?.hearsEveryRoute == true, let descriptor = events?.routes.descriptor {
             epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)

@@ -49,6 +49,8 @@ extension ReachabilityMonitor {
     public struct Statistics: Sendable, Hashable {
         /// Messages of the kernel.
         public internal(set) var events: UInt64 = 0
+        /// Those of them that were about routes.
+        public internal(set) var routeEvents: UInt64 = 0
         /// How often the kernel had to drop messages, and the tables were read afresh.
         public internal(set) var overruns: UInt64 = 0
         public internal(set) var resyncs: UInt64 = 0

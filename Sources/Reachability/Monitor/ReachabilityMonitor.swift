@@ -4,8 +4,8 @@
 /// Use it to explain a failure and to time a retry, never as a gate before a request.
 public final class ReachabilityMonitor: Sendable {
     public let target: Target
-    private let engine: Engine
-    private let member: Member
+    let engine: Engine
+    let member: Member
     private let prober: Prober?
 
     /// - Parameter target: what to watch the way to.

@@ -14,15 +14,13 @@ struct SilentChangeTests {
             let monitor = network.monitor()
             try monitor.start()
             let recorder = Recorder(monitor)
-            let isUp = recorder.wait {
+            recorder.expect {
                 $0.isSatisfied && $0.supportsIPv4 == network.hasIPv4 && $0.supportsIPv6 == network.hasIPv6
                     && $0.interfaces.map(\.name) == ["v0"]
             }
-            #expect(isUp, "\(String(describing: monitor.currentPath))", sourceLocation: location)
             #expect(monitor.backend == .netlink)
             try change(network)
-            let isRight = recorder.wait(until: expected)
-            #expect(isRight, "\(String(describing: monitor.currentPath))", sourceLocation: location)
+            recorder.expect(10, location, isRight: expected)
         }
     }
 

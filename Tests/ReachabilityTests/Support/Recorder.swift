@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 @testable import Reachability
 
@@ -41,6 +42,12 @@ final class Recorder: @unchecked Sendable {
             if let path = monitor.currentPath, isRight(path), recorded.last?.generation == path.generation { return true }
             if !condition.wait(until: deadline) { return monitor.currentPath.map(isRight) ?? false }
         }
+    }
+
+    /// Waits, and records an issue when it does not become so. A closure inside `#expect` itself may be miscompiled (Swift 6.3.1).
+    func expect(_ seconds: Double = 10, _ location: SourceLocation = #_sourceLocation, isRight: (NetworkPath) -> Bool) {
+        guard !wait(seconds, until: isRight) else { return }
+        Issue.record("it is \(monitor.currentPath?.description ?? "nothing"), after \(paths.suffix(4))", sourceLocation: location)
     }
 
     /// Waits for the next telling, whatever it is, or until the time is over.

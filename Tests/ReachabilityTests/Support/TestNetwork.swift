@@ -71,6 +71,35 @@ struct TestNetwork {
         try Command.run(["ip", "-force", "-batch", "-"], input: lines.joined(separator: "\n") + "\n").output
     }
 
+    /// Moves p0 to a namespace of its own and gives it fd01::1 there. It lives until the answer is signalled.
+    func addNeighbour() throws -> DispatchSemaphore {
+        let (arrived, moved, ready, end) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        let thread = Lock<String>("")
+        let name = Shared(thread)
+        Thread {
+            _ = cnl_unshare_network()
+            let place = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
+            name.lock.withLock { $0 = place.split(separator: "/").last.map(String.init) ?? "" }
+            arrived.signal()
+            moved.wait()
+            _ = try? TestNetwork(stack: .ipv6).batch(["link set p0 up", "addr add fd01::1/64 dev p0 nodad"])
+            ready.signal()
+            end.wait()
+        }.start()
+        arrived.wait()
+        try ip("link set p0 netns \(name.lock.withLock { $0 })")
+        moved.signal()
+        ready.wait()
+        return end
+    }
+
+    private final class Shared<Value>: Sendable {
+        let lock: Lock<Value>
+        init(_ lock: consuming Lock<Value>) { self.lock = lock }
+    }
+
     func canMake(_ type: String) -> Bool {
         guard (try? ip("link add probe0 type \(type)")) != nil else { return false }
         try? ip("link del probe0")
