@@ -80,7 +80,7 @@ if !leanBuild {
         ),
         .testTarget(
             name: "ScopedNetTests",
-            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTestServer"],
+            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTestServer", "Reachability"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -28,6 +28,7 @@ final class Engine: Sendable {
                 if let current = state.run { run = current } else { run = try open(after: state.previous) }
                 state.run = run
                 state.previous = nil
+                member.state.withLock { $0.run = ObjectIdentifier(run) }
                 run.insert(member)
                 return run
             } catch {
@@ -112,7 +113,6 @@ extension Member.State {
         guard !isStarted else { return }
         isStarted = true
         isFresh = true
-        // Tickets count within one run of the thread.
         ticket = 0
         resolution.reset()
     }

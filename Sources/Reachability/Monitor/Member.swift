@@ -19,6 +19,8 @@ final class Member: Sendable {
         /// This start has told nothing yet: the settle rules do not hold it up.
         var isFresh = true
         var current: NetworkPath?
+        /// The run of the thread this start belongs to, and the last look that counted: tickets count within a run.
+        var run: ObjectIdentifier?
         var ticket: UInt64 = 0
         var settle: SettleRule
         var needsEveryRoute = false
@@ -46,9 +48,10 @@ final class Member: Sendable {
     enum Commit: Equatable { case unchanged, published, wait(until: Duration) }
 
     /// Takes a path in. Of two evaluations the one that looked later wins, whatever order they come in.
-    func commit(_ outcome: PathEvaluator.Outcome, ticket: UInt64, now: Duration) -> Commit {
+    /// What a thread found that was stopped in the meantime counts no more.
+    func commit(_ outcome: PathEvaluator.Outcome, ticket: UInt64, of run: ObjectIdentifier, now: Duration) -> Commit {
         state.withLock { state in
-            guard state.isStarted, ticket > state.ticket else { return .unchanged }
+            guard state.isStarted, state.run == run, ticket > state.ticket else { return .unchanged }
             state.ticket = ticket
             state.needsEveryRoute = outcome.needsEveryRoute
             var path = outcome.path
@@ -126,14 +129,14 @@ final class Member: Sendable {
     }
 
     private func tellDelegate() {
-        let call = state.withLock { state -> (any ReachabilityDelegate, ReachabilityMonitor, NetworkPath, NetworkPath?)? in
-            guard state.isStarted, let path = state.current, state.delegateLast?.generation != path.generation,
-                let delegate = state.delegate, let monitor = state.monitor
-            else { return nil }
-            defer { state.delegateLast = path }
-            return (delegate, monitor, path, state.delegateLast)
+        // Both leave the lock, whatever comes of them: this may be the last reference to either.
+        let call = state.withLock { state -> ((any ReachabilityDelegate)?, ReachabilityMonitor?, NetworkPath, NetworkPath?)? in
+            guard state.isStarted, let path = state.current, state.delegateLast?.generation != path.generation else { return nil }
+            let (delegate, monitor, last) = (state.delegate, state.monitor, state.delegateLast)
+            if delegate != nil, monitor != nil { state.delegateLast = path }
+            return (delegate, monitor, path, last)
         }
-        guard let (delegate, monitor, path, last) = call else { return }
+        guard let (delegate, monitor, path, last) = call, let delegate, let monitor else { return }
         delegate.reachability(monitor, didChangeTo: path, delta: path.delta(from: last))
     }
 

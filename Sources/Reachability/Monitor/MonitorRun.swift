@@ -102,7 +102,7 @@ final class MonitorRun: Sendable {
     @discardableResult
     func evaluate(_ member: Member) -> Member.Commit {
         let (outcome, ticket) = evaluate(member.target, resolved: member.resolved)
-        return member.commit(outcome, ticket: ticket, now: Monotonic.now())
+        return member.commit(outcome, ticket: ticket, of: ObjectIdentifier(self), now: Monotonic.now())
     }
 
     // MARK: Names

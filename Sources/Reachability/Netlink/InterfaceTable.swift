@@ -14,12 +14,11 @@ struct InterfaceTable: Equatable {
     mutating func apply(_ message: NetlinkMessage, classify: (Link) -> NetworkInterface.Kind) -> Bool {
         switch Int32(message.type) {
         case Int32(RTM_NEWLINK):
-            // The wireless extensions send their own events in this form: a part of a link.
             guard let link = Link(message), !link.name.isEmpty else { return false }
             return insert(link, classify: classify)
         case Int32(RTM_DELLINK):
-            // A bridge's port that leaves it comes as a removal of family AF_BRIDGE; the link stays.
-            guard let link = Link(message), message.payload.first == 0 else { return false }
+            // A bridge's port that leaves it comes as a removal too, of another family; the link stays.
+            guard let link = Link(message) else { return false }
             return remove(link: link.index)
         case Int32(RTM_NEWADDR):
             guard let address = LocalAddress(message) else { return false }

@@ -37,17 +37,23 @@ struct Link: Equatable {
 }
 
 extension Link {
-    /// From RTM_NEWLINK or RTM_DELLINK; nil where it is cut short.
+    /// From RTM_NEWLINK or RTM_DELLINK; nil where it is cut short, or tells a part only: a bridge tells of its ports in messages of its own
+    /// family, and the wireless extensions send their events in this form, without a state.
     init?(_ message: NetlinkMessage) {
         let payload = message.payload
-        guard let type = payload.value(at: 2, as: UInt16.self), let index = payload.value(at: 4, as: UInt32.self), index != 0,
+        guard payload.first == 0, let type = payload.value(at: 2, as: UInt16.self), let index = payload.value(at: 4, as: UInt32.self),
+            index != 0,
             let flags = payload.value(at: 8, as: UInt32.self), let attributes = RouteAttributes(of: message, after: 16)
         else { return nil }
         self.init(index: index, name: "", hardwareType: type, flags: flags, operationalState: 0, driver: "")
+        var hasState = false
         for attribute in attributes {
             switch Int(attribute.type) {
+            case Int(IFLA_WIRELESS): return nil
             case Int(IFLA_IFNAME): name = attribute.payload.text
-            case Int(IFLA_OPERSTATE): operationalState = attribute.payload.first ?? 0
+            case Int(IFLA_OPERSTATE):
+                operationalState = attribute.payload.first ?? 0
+                hasState = true
             case Int(IFLA_LINKINFO):
                 for nested in RouteAttributes(attribute.payload) where Int(nested.type) == Int(IFLA_INFO_KIND) {
                     driver = nested.payload.text
@@ -55,5 +61,6 @@ extension Link {
             default: break
             }
         }
+        guard hasState else { return nil }
     }
 }

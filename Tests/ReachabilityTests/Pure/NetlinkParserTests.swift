@@ -147,6 +147,26 @@ import Testing
         #expect(table.links[3]?.kind == .wired)
     }
 
+    @Test func partsOfALinkAreNotTakenForTheWhole() {
+        var table = InterfaceTable()
+        func apply(_ bytes: [UInt8]) { messages(bytes) { for message in $0 { _ = table.apply(message) { _ in .wired } } } }
+        apply(link(index: 3, name: "c", driver: "veth"))
+        let whole = table
+        // A bridge about its port: without the link's own kind.
+        apply(link(index: 3, name: "c", state: 2, family: 7))
+        #expect(table == whole)
+        // The wireless extensions: without a state.
+        var event = NetlinkRequest(type: Int(RTM_NEWLINK), flags: 0, sequence: 0)
+        event.append(UInt32(1) << 16)
+        event.append(UInt32(3))
+        event.append(UInt32(1))
+        event.append(UInt32(0))
+        event.append(attribute: Int(IFLA_IFNAME), Array("c".utf8) + [0])
+        event.append(attribute: Int(IFLA_WIRELESS), [0, 0, 0, 0])
+        apply(event.finished())
+        #expect(table == whole)
+    }
+
     @Test func aMessageThatChangesNothingIsNoReasonToLook() {
         var table = InterfaceTable()
         func apply(_ bytes: [UInt8]) -> Bool {
