@@ -23,6 +23,7 @@ import Testing
     }
 
     @Test func theStatusIsRightOnceItMonitors() throws {
+        TestNetwork.raiseLoopback()
         let manager = try #require(NetworkReachabilityManager(domain: "http://127.0.0.1:8080/path"))
         #expect(manager.networkReachabilityStatus == .unknown && !manager.isReachable)
         let told = DispatchSemaphore(value: 0)
@@ -36,6 +37,7 @@ import Testing
     }
 
     @Test func listening() {
+        TestNetwork.raiseLoopback()
         let manager = NetworkReachabilityManager(address: IPAddress(127, 0, 0, 1))
         let told = DispatchSemaphore(value: 0)
         #expect(manager.startListening { _ in told.signal() })

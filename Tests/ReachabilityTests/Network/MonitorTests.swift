@@ -202,6 +202,7 @@ struct MonitorTests {
     }
 
     @Test func sequencesBeginWithTheCurrentPathForEveryConsumer() async throws {
+        TestNetwork.raiseLoopback()
         let monitor = ReachabilityMonitor(target: .address(IPAddress(127, 0, 0, 1)))
         try monitor.start()
         for _ in 0..<3 {
@@ -247,6 +248,7 @@ struct MonitorTests {
     }
 
     @Test func aProbeSaysWhatIsInBetween() async throws {
+        TestNetwork.raiseLoopback()
         actor Server {
             var answers: [ReachabilityProbe.Response]
             init(_ answers: [ReachabilityProbe.Response]) { self.answers = answers }

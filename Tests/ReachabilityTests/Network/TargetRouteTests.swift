@@ -65,13 +65,16 @@ struct TargetRouteTests {
     @Test func aUserFollowsItsOwnRules() async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
-            try network.ip("rule add uidrange 12345-12345 prohibit")
-            let plain = network.monitor()
-            let other = plain.monitor(for: Target(.defaultPath, uid: 12345))
-            try plain.start()
+            try network.ip("rule add uidrange 0-0 prohibit")
+            let root = network.monitor(Target(.defaultPath, uid: 0))
+            try root.start()
+            #expect(root.currentPath?.status == .unsatisfied(.prohibited))
+            // Without root this is the only user there is.
+            guard SmallFile.text(at: "/proc/self/uid_map", limit: 4096)?.contains("4294967295") == true else { return }
+            let other = root.monitor(for: Target(.defaultPath, uid: 12345))
             try other.start()
-            Recorder(plain).expect { $0.isSatisfied }
-            #expect(other.currentPath?.status == .unsatisfied(.prohibited))
+            let recorder = Recorder(other)
+            recorder.expect { $0.isSatisfied }
         }
     }
 

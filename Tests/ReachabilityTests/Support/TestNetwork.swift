@@ -52,10 +52,13 @@ struct TestNetwork {
             done.signal()
         }.start()
         done.wait()
-        return answer.text.map { "\($0)" }
+        return answer.text.map { Comment(rawValue: $0) }
     }()
 
     static var isAvailable: Bool { obstacle == nil }
+
+    /// A fresh `unshare -Urn` has its loopback down; elsewhere it is up, and this does nothing.
+    static func raiseLoopback() { TestNetwork(stack: .dual).setUp(true, "lo") }
 
     // MARK: Changing it
 
