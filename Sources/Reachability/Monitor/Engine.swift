@@ -1,5 +1,3 @@
-import Glibc
-
 /// Starts and stops the thread that several monitors share: it is there while one of them is started.
 final class Engine: Sendable {
     private struct State {
@@ -115,12 +113,5 @@ extension Member.State {
         isFresh = true
         ticket = 0
         resolution.reset()
-    }
-}
-
-extension ReachabilityError {
-    init(_ failure: SystemFailure) {
-        let isNamespace = failure.call == "setns" || failure.call.hasPrefix("open(")
-        self.init(isNamespace ? .namespaceUnavailable : .resources, "\(failure.call): \(String(cString: strerror(failure.code)))")
     }
 }

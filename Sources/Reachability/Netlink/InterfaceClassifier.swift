@@ -1,5 +1,3 @@
-import Glibc
-
 /// What kind of interface a link is.
 struct InterfaceClassifier {
     /// sysfs shows the namespace it was mounted in: for another one the link's own words must do.
@@ -56,23 +54,5 @@ struct InterfaceClassifier {
         // Another namespace's link of the same name is not the one we mean.
         guard values["IFINDEX"].flatMap({ UInt32($0) }) == link.index else { return nil }
         return values["DEVTYPE"].map(String.init)
-    }
-}
-
-/// Files that fit in the hand.
-enum SmallFile {
-    static func text(at path: String, limit: Int) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: limit)
-        var count = 0
-        while count < limit {
-            let got = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: count), limit - count) }
-            if got < 0 && errno == EINTR { continue }
-            guard got > 0 else { break }
-            count += got
-        }
-        return String(decoding: bytes[..<count], as: UTF8.self)
     }
 }

@@ -57,6 +57,36 @@ import Testing
         #expect(threads.isEmpty)
     }
 
+    @Test func whereDescriptorsEndItSaysSoAndLeavesNothing() throws {
+        guard Self.isChild else { return try runAlone("whereDescriptorsEndItSaysSoAndLeavesNothing") }
+        let before = Self.descriptors
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var old = rlimit()
+        getrlimit(resource, &old)
+        var refusals = 0
+        for most in 3..<30 {
+            let monitor = ReachabilityMonitor(target: .address(IPAddress(127, 0, 0, 1)))
+            var limit = rlimit(rlim_cur: rlim_t(most), rlim_max: old.rlim_max)
+            setrlimit(resource, &limit)
+            var failure: ReachabilityError?
+            do throws(ReachabilityError) { try monitor.start() } catch { failure = error }
+            setrlimit(resource, &old)
+            if let failure {
+                refusals += 1
+                #expect(failure.code == .resources)
+                #expect(!monitor.isStarted && monitor.currentPath == nil)
+                // Once there is room again, it starts.
+                try monitor.start()
+            }
+            #expect(monitor.currentPath != nil && monitor.backend == .netlink)
+            monitor.stop()
+        }
+        Self.waitForThreads { Self.descriptors == before }
+        #expect(Self.descriptors == before)
+        #expect(refusals >= 5 && refusals < 27)
+        print("lifecycle: out of descriptors in \(refusals) of 27 starts, nothing left behind")
+    }
+
     @Test func idleItSleepsInOneThreadWithEightDescriptors() throws {
         guard Self.isChild else { return try runAlone("idleItSleepsInOneThreadWithEightDescriptors") }
         let before = Self.descriptors
