@@ -103,6 +103,22 @@ struct TestNetwork {
         init(_ lock: consuming Lock<Value>) { self.lock = lock }
     }
 
+    /// Addresses of links made from now on are ready at once.
+    func skipDuplicateDetection() {
+        for scope in ["all", "default"] { write("0", to: "/proc/sys/net/ipv6/conf/\(scope)/accept_dad") }
+    }
+
+    /// The kernel's own delay is over: links that are up say so.
+    func waitForCarriers(_ names: [String]) throws {
+        let deadline = ContinuousClock.now + .seconds(5)
+        while ContinuousClock.now < deadline {
+            let lines = try Command.run(["ip", "-o", "link", "show", "up"]).output.split(separator: "\n")
+            let ready = lines.filter { $0.contains(" state UP ") }
+            if names.allSatisfy({ name in ready.contains { $0.contains(" \(name)@") } }) { return }
+        }
+        throw CommandFailure("no carrier on \(names)")
+    }
+
     func canMake(_ type: String) -> Bool {
         guard (try? ip("link add probe0 type \(type)")) != nil else { return false }
         try? ip("link del probe0")
