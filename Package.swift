@@ -17,6 +17,7 @@ var products: [Product] = [
     .library(name: "ScopedNet", targets: ["ScopedNet"]),
     .library(name: "ScopedNetFoundation", targets: ["ScopedNetFoundation"]),
     .library(name: "ScopedNetTesting", targets: ["ScopedNetTesting"]),
+    .library(name: "Reachability", targets: ["Reachability"]),
 ]
 
 var dependencies: [Package.Dependency] = [
@@ -51,6 +52,9 @@ var targets: [Target] = [
         swiftSettings: settings
     ),
     .testTarget(name: "ScopedNetTestingTests", dependencies: ["ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
+    .systemLibrary(name: "CNetlink"),
+    .target(name: "Reachability", dependencies: ["CNetlink"], swiftSettings: settings),
+    .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "CNetlink"], swiftSettings: settings),
     .testTarget(name: "ThreadSafetyTests", dependencies: ["ScopedNet"], swiftSettings: settings),
 ]
 
@@ -84,7 +88,7 @@ if !leanBuild {
         ),
         .testTarget(
             name: "ScopedNetTests",
-            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer"],
+            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "Reachability"],
             swiftSettings: settings
         ),
         .testTarget(

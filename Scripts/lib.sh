@@ -155,7 +155,7 @@ toolchain_packages() {
     done
 }
 
-# install_packages [COMMAND...]: the libraries, what the toolchain needs, and the packages of the same name as COMMAND.
+# install_packages [COMMAND[:PACKAGE]...]: the libraries, what the toolchain needs, and the packages that hold these commands.
 install_packages() {
     local package missing=() privilege=()
     if ! command -v dpkg-query >/dev/null; then
@@ -163,8 +163,8 @@ install_packages() {
         stop "This system has no apt: install pkg-config and the headers of libcurl, zlib, OpenSSL, brotli and zstd by hand."
     fi
     for package in "${library_packages[@]}"; do is_installed "$package" || missing+=("$package"); done
-    # Servers are where not every user's PATH leads.
-    for package in pkg-config "$@"; do PATH=$PATH:/usr/sbin:/sbin command -v "$package" >/dev/null || missing+=("$package"); done
+    # Where users do not look, administrators' commands are there all the same.
+    for package in pkg-config "$@"; do PATH=$PATH:/usr/sbin:/sbin command -v "${package%%:*}" >/dev/null || missing+=("${package#*:}"); done
     case " $* " in *" python3 "*) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv) ;; esac
     while read -r package; do missing+=("$package"); done < <(toolchain_packages | sort -u)
     if [ ${#missing[@]} -eq 0 ]; then return; fi
@@ -197,7 +197,7 @@ fetch_dependencies() {
     stop "The Swift packages this one depends on could not be fetched from github.com, is it within reach?${reason:+ $reason} (the log is $logs/fetch.log)"
 }
 
-# set_up [COMMAND...]: everything a fresh machine with a toolchain needs, or one sentence why not.
+# set_up [COMMAND[:PACKAGE]...]: everything a fresh machine with a toolchain needs, or one sentence why not.
 set_up() {
     logs=$PWD/.build/test-logs
     mkdir -p "$logs" || stop "The folder $logs cannot be written."

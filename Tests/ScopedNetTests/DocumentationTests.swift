@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Reachability
 import ScopedNet
 import ScopedNetTestServer
 import Synchronization
@@ -9,6 +10,14 @@ import Testing
 /// ``DocumentationTests`` compares them with the articles and runs those that can be run.
 private struct Samples: Sendable {
     // MARK: README.md
+
+    func watchNetwork() async throws {
+        let monitor = ReachabilityMonitor()
+        try monitor.start()
+        for await path in monitor.paths {
+            print(path)  // satisfied IPv4 DNS over eth0 (wired) by 192.0.2.1
+        }
+    }
 
     struct Post: Codable, Sendable { let title: String }
 

@@ -1,0 +1,113 @@
+/// The names people know from AFNetworking and Alamofire, over a ``ReachabilityMonitor``.
+///
+/// What differs: the status is right as soon as `startMonitoring()` returns, and a status that has not changed is not told again. Callbacks
+/// come on the monitor's thread, unless a `hop` carries them elsewhere.
+public final class NetworkReachabilityManager: Sendable {
+    public enum Status: Int, Sendable, Hashable, CustomStringConvertible {
+        case unknown = -1
+        case notReachable = 0
+        case reachableViaWWAN = 1
+        /// By anything but a cellular network: Ethernet too, as it always was.
+        case reachableViaWiFi = 2
+
+        public init(_ path: NetworkPath?) {
+            switch path?.status {
+            case nil, .unsatisfied(.resolving): self = .unknown
+            case .unsatisfied, .requiresConnection: self = .notReachable
+            case .satisfied: self = path?.interfaces.first?.kind == .cellular ? .reachableViaWWAN : .reachableViaWiFi
+            }
+        }
+
+        public var description: String {
+            switch self {
+            case .unknown: "Unknown"
+            case .notReachable: "Not Reachable"
+            case .reachableViaWWAN: "Reachable via WWAN"
+            case .reachableViaWiFi: "Reachable via WiFi"
+            }
+        }
+    }
+
+    private struct State {
+        var block: (@Sendable (Status) -> Void)?
+        var subscription: Subscription?
+        var last: Status?
+    }
+
+    /// For what these names do not say.
+    public let monitor: ReachabilityMonitor
+    private let hop: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+    private let state = Lock(State())
+
+    /// One for the whole process, for the default path.
+    public static let shared = NetworkReachabilityManager()
+
+    public init(
+        target: Target = .defaultPath, configuration: ReachabilityMonitor.Configuration = .init(),
+        through hop: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
+    ) {
+        monitor = ReachabilityMonitor(target: target, configuration: configuration)
+        self.hop = hop
+    }
+
+    /// Nil where the text names no host.
+    public convenience init?(domain: String) {
+        guard let target = Target(domain) else { return nil }
+        self.init(target: target)
+    }
+
+    public convenience init(address: IPAddress) { self.init(target: .address(address)) }
+
+    public var networkReachabilityStatus: Status { Status(monitor.currentPath) }
+    public var isReachable: Bool { isReachableViaWWAN || isReachableViaWiFi }
+    public var isReachableViaWWAN: Bool { networkReachabilityStatus == .reachableViaWWAN }
+    public var isReachableViaWiFi: Bool { networkReachabilityStatus == .reachableViaWiFi }
+    public var localizedNetworkReachabilityStatusString: String { networkReachabilityStatus.description }
+
+    public func setReachabilityStatusChange(_ block: (@Sendable (Status) -> Void)?) {
+        let old = state.withLock { state in
+            defer { state.block = block }
+            return state.block
+        }
+        _ = old
+    }
+
+    /// Stays `unknown` where the process has no descriptor or thread left.
+    public func startMonitoring() {
+        stopMonitoring()
+        let subscription = monitor.observe(through: hop) { [weak self] path, _ in self?.tell(Status(path)) }
+        state.withLock { $0.subscription = subscription }
+        try? monitor.start()
+    }
+
+    public func stopMonitoring() {
+        monitor.stop()
+        let subscription = state.withLock { state in
+            state.last = nil
+            defer { state.subscription = nil }
+            return state.subscription
+        }
+        subscription?.cancel()
+    }
+
+    private func tell(_ status: Status) {
+        let block = state.withLock { state in
+            defer { state.last = status }
+            return state.last == status ? nil : state.block
+        }
+        block?(status)
+    }
+
+    /// As in Alamofire: false where it cannot start.
+    @discardableResult
+    public func startListening(onUpdatePerforming listener: @escaping @Sendable (Status) -> Void) -> Bool {
+        setReachabilityStatusChange(listener)
+        startMonitoring()
+        return monitor.isStarted
+    }
+
+    public func stopListening() {
+        stopMonitoring()
+        setReachabilityStatusChange(nil)
+    }
+}

@@ -1,0 +1,21 @@
+/// How often the kernel is asked (pure): at once for the first triggers of a window, then once at its end.
+///
+/// A storm of routes thus costs one look a window, and a lone event never waits.
+struct EvaluationThrottle {
+    let window: Duration
+    private var windowEnd: Duration = .zero
+    private var spent = 0
+
+    init(window: Duration = .milliseconds(20)) { self.window = window }
+
+    /// Nil: look now. Else the time at which to look.
+    mutating func admit(limit: Int, now: Duration) -> Duration? {
+        if now >= windowEnd {
+            windowEnd = now + window
+            spent = 0
+        }
+        guard spent < limit else { return windowEnd }
+        spent += 1
+        return nil
+    }
+}

@@ -1,0 +1,182 @@
+/// One monitor as its thread sees it: target, current path, and who wants to hear of it. Outlives the monitor by no more than a turn.
+final class Member: Sendable {
+    struct Subscriber {
+        let id: UInt64
+        var last: NetworkPath?
+        let handler: @Sendable (NetworkPath, NetworkPath.Delta) -> Void
+    }
+
+    struct Waiter {
+        let generation: UInt64
+        let continuation: CheckedContinuation<NetworkPath?, Never>
+    }
+
+    struct State {
+        weak var monitor: ReachabilityMonitor?
+        weak var delegate: (any ReachabilityDelegate)?
+        var delegateLast: NetworkPath?
+        var isStarted = false
+        /// This start has told nothing yet: the settle rules do not hold it up.
+        var isFresh = true
+        var current: NetworkPath?
+        /// The run of the thread this start belongs to, and the last look that counted: tickets count within a run.
+        var run: ObjectIdentifier?
+        var ticket: UInt64 = 0
+        var settle: SettleRule
+        var needsEveryRoute = false
+        var subscribers: [Subscriber] = []
+        var waiters: [UInt64: Waiter] = [:]
+        var lastID: UInt64 = 0
+        var resolution = HostResolution()
+    }
+
+    let target: Target
+    let state: Lock<State>
+
+    init(target: Target, settle: SettleRule) {
+        self.target = target
+        state = Lock(State(settle: settle))
+    }
+
+    var current: NetworkPath? { state.withLock { $0.current } }
+
+    // MARK: Evaluating
+
+    /// The addresses to ask about: those of a host as last resolved.
+    var resolved: [IPAddress] { state.withLock { $0.resolution.addresses } }
+
+    enum Commit: Equatable { case unchanged, published, wait(until: Duration) }
+
+    /// Takes a path in. Of two evaluations the one that looked later wins, whatever order they come in.
+    /// What a thread found that was stopped in the meantime counts no more.
+    func commit(_ outcome: PathEvaluator.Outcome, ticket: UInt64, of run: ObjectIdentifier, now: Duration) -> Commit {
+        state.withLock { state in
+            guard state.isStarted, state.run == run, ticket > state.ticket else { return .unchanged }
+            state.ticket = ticket
+            state.needsEveryRoute = outcome.needsEveryRoute
+            var path = outcome.path
+            if case .host = target.subject, let reason = state.resolution.reason { path.status = .unsatisfied(reason) }
+            path.validation = state.current?.validation ?? .unknown
+            if let current = state.current, path.hasSameContent(as: current) {
+                state.settle.nothingToTell()
+                state.isFresh = false
+                return .unchanged
+            }
+            let old = state.isFresh ? nil : state.current
+            if case .wait(let deadline) = state.settle.decide(from: old, to: path, now: now) { return .wait(until: deadline) }
+            path.validation = .unknown
+            state.publish(path)
+            return .published
+        }
+    }
+
+    /// The verdict of a probe of that path; too late when the path has changed.
+    func commit(_ validation: NetworkPath.Validation, of probed: NetworkPath) -> Bool {
+        state.withLock { state in
+            guard state.isStarted, var path = state.current, path.validation != validation else { return false }
+            var probed = probed
+            probed.validation = path.validation
+            guard path.hasSameContent(as: probed) else { return false }
+            path.validation = validation
+            state.publish(path)
+            return true
+        }
+    }
+
+    // MARK: Subscribers
+
+    func insert(_ handler: @escaping @Sendable (NetworkPath, NetworkPath.Delta) -> Void) -> UInt64 {
+        state.withLock { state in
+            state.lastID += 1
+            state.subscribers.append(Subscriber(id: state.lastID, last: nil, handler: handler))
+            return state.lastID
+        }
+    }
+
+    func remove(_ id: UInt64) {
+        let removed = state.withLock { state -> Subscriber? in
+            guard let index = state.subscribers.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.subscribers.remove(at: index)
+        }
+        // What the closure holds goes here, outside the lock.
+        _ = removed
+    }
+
+    /// Whether a call that has travelled through a queue of the user's may still be made.
+    func admits(_ id: UInt64) -> Bool {
+        state.withLock { state in state.isStarted && state.subscribers.contains { $0.id == id } }
+    }
+
+    // MARK: Telling (the monitor's thread only)
+
+    func deliver() {
+        tellDelegate()
+        for id in state.withLock({ $0.subscribers.map(\.id) }) { tell(id) }
+        let ready = state.withLock { $0.takeReadyWaiters() }
+        for (waiter, path) in ready { waiter.continuation.resume(returning: path) }
+    }
+
+    private func tell(_ id: UInt64) {
+        let call = state.withLock { state -> (Subscriber, NetworkPath)? in
+            guard state.isStarted, let path = state.current, let index = state.subscribers.firstIndex(where: { $0.id == id }),
+                state.subscribers[index].last?.generation != path.generation
+            else { return nil }
+            defer { state.subscribers[index].last = path }
+            return (state.subscribers[index], path)
+        }
+        guard let (subscriber, path) = call else { return }
+        subscriber.handler(path, path.delta(from: subscriber.last))
+    }
+
+    private func tellDelegate() {
+        // Both leave the lock, whatever comes of them: this may be the last reference to either.
+        let call = state.withLock { state -> ((any ReachabilityDelegate)?, ReachabilityMonitor?, NetworkPath, NetworkPath?)? in
+            guard state.isStarted, let path = state.current, state.delegateLast?.generation != path.generation else { return nil }
+            let (delegate, monitor, last) = (state.delegate, state.monitor, state.delegateLast)
+            if delegate != nil, monitor != nil { state.delegateLast = path }
+            return (delegate, monitor, path, last)
+        }
+        guard let (delegate, monitor, path, last) = call, let delegate, let monitor else { return }
+        delegate.reachability(monitor, didChangeTo: path, delta: path.delta(from: last))
+    }
+
+    // MARK: Waiting
+
+    /// The first path newer than that generation, once there is one; nil after `cancelWait`.
+    func path(after generation: UInt64) async -> NetworkPath? {
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> NetworkPath?? in
+                    if Task.isCancelled { return .some(nil) }
+                    if state.isStarted, let path = state.current, path.generation > generation { return path }
+                    state.waiters[id] = Waiter(generation: generation, continuation: continuation)
+                    return .none
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
+            waiter?.continuation.resume(returning: nil)
+        }
+    }
+}
+
+extension Member.State {
+    mutating func publish(_ path: NetworkPath) {
+        var path = path
+        path.generation = (current?.generation ?? 0) + 1
+        current = path
+        isFresh = false
+    }
+
+    mutating func takeReadyWaiters() -> [(Member.Waiter, NetworkPath)] {
+        guard isStarted, let current, !waiters.isEmpty else { return [] }
+        let ready = waiters.filter { $0.value.generation < current.generation }
+        for id in ready.keys { waiters[id] = nil }
+        return ready.sorted { $0.key < $1.key }.map { ($0.value, current) }
+    }
+}

@@ -1,0 +1,132 @@
+import CNetlink
+import Glibc
+
+/// One life of a monitor's thread, seen from outside: from the first start to the last stop.
+final class MonitorRun: Sendable {
+    struct Wake: OptionSet {
+        let rawValue: UInt8
+        static let stop = Wake(rawValue: 1)
+        /// Somebody is to be told something.
+        static let deliver = Wake(rawValue: 2)
+        static let evaluate = Wake(rawValue: 4)
+        /// The needs of the members have changed: look at the route filter.
+        static let filter = Wake(rawValue: 8)
+        /// Read everything afresh, and resolve names again.
+        static let refresh = Wake(rawValue: 16)
+    }
+
+    private struct Mailbox {
+        var wake: Wake = []
+        var members: [Member] = []
+        var nameServers: [IPAddress] = []
+        var statistics = ReachabilityMonitor.Statistics()
+    }
+
+    let configuration: ReachabilityMonitor.Configuration
+    let kernel: any Kernel
+    let backend: ReachabilityMonitor.Backend
+    let resolver: ResolverThreads
+    let wakeDescriptor: Int32
+    /// Open when the thread will call nobody any more.
+    let ended = Latch()
+    private let mailbox = Lock(Mailbox())
+
+    init(
+        configuration: ReachabilityMonitor.Configuration, kernel: any Kernel, backend: ReachabilityMonitor.Backend
+    ) throws(SystemFailure) {
+        self.configuration = configuration
+        self.kernel = kernel
+        self.backend = backend
+        resolver = ResolverThreads(resolver: configuration.resolver, namespace: configuration.namespace)
+        wakeDescriptor = eventfd(0, CNL_EVENTFD_FLAGS)
+        guard wakeDescriptor >= 0 else { throw SystemFailure("eventfd") }
+    }
+
+    deinit { if wakeDescriptor >= 0 { close(wakeDescriptor) } }
+
+    var members: [Member] { mailbox.withLock { $0.members } }
+    var nameServers: [IPAddress] { mailbox.withLock { $0.nameServers } }
+    var statistics: ReachabilityMonitor.Statistics { mailbox.withLock { $0.statistics } }
+
+    func count(_ body: (inout ReachabilityMonitor.Statistics) -> Void) { mailbox.withLock { body(&$0.statistics) } }
+
+    func setNameServers(_ servers: [IPAddress]) -> Bool {
+        mailbox.withLock { mailbox in
+            defer { mailbox.nameServers = servers }
+            return mailbox.nameServers != servers
+        }
+    }
+
+    func insert(_ member: Member) { mailbox.withLock { $0.members.append(member) } }
+
+    /// - Returns: whether nobody is left.
+    func remove(_ member: Member) -> Bool {
+        let (removed, isEmpty) = mailbox.withLock { mailbox -> (Member?, Bool) in
+            let index = mailbox.members.firstIndex { $0 === member }
+            let removed = index.map { mailbox.members.remove(at: $0) }
+            return (removed, mailbox.members.isEmpty)
+        }
+        _ = removed
+        return isEmpty
+    }
+
+    func wake(_ wake: Wake) {
+        let isAsleep = mailbox.withLock { mailbox in
+            defer { mailbox.wake.formUnion(wake) }
+            return mailbox.wake.isEmpty
+        }
+        guard isAsleep else { return }
+        var one: UInt64 = 1
+        while write(wakeDescriptor, &one, 8) < 0, errno == EINTR {}
+    }
+
+    func takeWake() -> Wake {
+        var count: UInt64 = 0
+        _ = read(wakeDescriptor, &count, 8)
+        return mailbox.withLock { mailbox in
+            defer { mailbox.wake = [] }
+            return mailbox.wake
+        }
+    }
+
+    // MARK: Evaluating, on any thread
+
+    func evaluate(_ target: Target, resolved: [IPAddress]) -> (PathEvaluator.Outcome, ticket: UInt64) {
+        var (outcome, ticket) = kernel.evaluate(
+            target, resolved: resolved, settings: configuration.evaluationSettings(nameServers: nameServers))
+        outcome.path.metered = configuration.meteredHint.metered(over: outcome.path.interfaces)
+        outcome.path.isConstrained = configuration.meteredHint.isConstrained(over: outcome.path.interfaces)
+        return (outcome, ticket)
+    }
+
+    @discardableResult
+    func evaluate(_ member: Member) -> Member.Commit {
+        let (outcome, ticket) = evaluate(member.target, resolved: member.resolved)
+        return member.commit(outcome, ticket: ticket, of: ObjectIdentifier(self), now: Monotonic.now())
+    }
+
+    // MARK: Names
+
+    func resolve(_ member: Member) {
+        guard case .host(let name) = member.target.subject, member.state.withLock({ $0.resolution.want() }) else { return }
+        startResolving(name, member)
+    }
+
+    private func startResolving(_ name: String, _ member: Member) {
+        // RFC 6761: always this machine.
+        if name.lowercased() == "localhost" {
+            finishResolving(name, member, ["127.0.0.1", "::1"].compactMap { IPAddress($0) })
+            return
+        }
+        resolver.resolve(name) { [weak self, weak member] answer in
+            guard let self, let member else { return }
+            self.finishResolving(name, member, answer)
+            self.wake(.evaluate)
+        }
+    }
+
+    private func finishResolving(_ name: String, _ member: Member, _ answer: [IPAddress]?) {
+        let again = member.state.withLock { $0.resolution.finish(answer, now: Monotonic.now()) }
+        if again { startResolving(name, member) }
+    }
+}

@@ -1,0 +1,30 @@
+import Glibc
+
+/// Why a monitor cannot start, or a wait ended.
+public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Code: Sendable, Hashable {
+        /// The process has no descriptor, thread or memory left.
+        case resources
+        /// The namespace does not exist or may not be entered.
+        case namespaceUnavailable
+        case timedOut
+        case cancelled
+    }
+
+    public let code: Code
+    public let message: String
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message }
+}
+
+extension ReachabilityError {
+    init(_ failure: SystemFailure) {
+        let isNamespace = failure.call == "setns" || failure.call.hasPrefix("open(")
+        self.init(isNamespace ? .namespaceUnavailable : .resources, "\(failure.call): \(String(cString: strerror(failure.code)))")
+    }
+}

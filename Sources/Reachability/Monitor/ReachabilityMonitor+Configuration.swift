@@ -1,0 +1,63 @@
+extension ReachabilityMonitor {
+    public struct Configuration: Sendable {
+        /// Whose network is watched.
+        public var namespace = NetworkNamespace.current
+        /// Addresses that stand for "anywhere" when the default path is looked up; nothing is sent to them.
+        public var referenceAddresses = Self.standardReferences
+        /// How long the path must have been good again before that is told. A loss is always told at once.
+        public var gainDelay: Duration = .zero
+        /// How long after a publication further changes are gathered into one. Later changes do not prolong it.
+        public var burstWindow: Duration = .milliseconds(20)
+        /// How often to look where netlink is refused.
+        public var pollingInterval: Duration = .milliseconds(500)
+        /// Paths over interfaces of these kinds do not count.
+        public var excludedKinds: Set<NetworkInterface.Kind> = []
+        /// The name of the one interface that counts.
+        public var requiredInterface: String?
+        public var meteredHint: any MeteredHint = InterfaceKindHint()
+        public var resolver: any NameResolver = SystemNameResolver()
+        public var resolverFile = "/etc/resolv.conf"
+        /// Off unless given one.
+        public var probe: ReachabilityProbe?
+
+        /// For tests: how much the kernel keeps for a thread that is busy.
+        var receiveBuffer: Int32 = 1 << 20
+
+        public init() {}
+
+        /// Root name servers: part of no content network, and no company's.
+        public static let standardReferences = [
+            "2001:503:ba3e::2:30", "2001:500:2::c", "2001:500:9f::42", "198.41.0.4", "192.33.4.12", "199.7.83.42",
+        ].compactMap { IPAddress($0) }
+
+        func evaluationSettings(nameServers: [IPAddress]) -> EvaluationSettings {
+            EvaluationSettings(
+                references: referenceAddresses, nameServers: nameServers, excludedKinds: excludedKinds, requiredInterface: requiredInterface
+            )
+        }
+    }
+
+    /// Where the answers come from.
+    public enum Backend: Sendable, Hashable {
+        /// The kernel tells.
+        case netlink
+        /// Netlink is refused here (a sandbox, say): the network is looked at again and again.
+        case polling(interval: Duration)
+    }
+
+    /// What a monitor's thread has done so far, for all that share it.
+    public struct Statistics: Sendable, Hashable {
+        /// Messages of the kernel.
+        public internal(set) var events: UInt64 = 0
+        /// Those of them that were about routes.
+        public internal(set) var routeEvents: UInt64 = 0
+        /// How often the kernel had to drop messages, and the tables were read afresh.
+        public internal(set) var overruns: UInt64 = 0
+        public internal(set) var resyncs: UInt64 = 0
+        public internal(set) var evaluations: UInt64 = 0
+        /// Times the thread woke up.
+        public internal(set) var wakeUps: UInt64 = 0
+        /// Times the machine slept.
+        public internal(set) var resumes: UInt64 = 0
+    }
+}

@@ -1,0 +1,119 @@
+/// Watches the way to the network, to an address or to a host.
+///
+/// Made, it does nothing yet. `start()` gives the first answer before it returns; from then on every change is told once, to whoever asked.
+/// Use it to explain a failure and to time a retry, never as a gate before a request.
+public final class ReachabilityMonitor: Sendable {
+    public let target: Target
+    let engine: Engine
+    let member: Member
+    private let prober: Prober?
+
+    /// - Parameter target: what to watch the way to.
+    public convenience init(target: Target = .defaultPath, configuration: Configuration = Configuration()) {
+        self.init(target, Engine(configuration))
+    }
+
+    private init(_ target: Target, _ engine: Engine) {
+        self.target = target
+        self.engine = engine
+        let settle = SettleRule(gain: engine.configuration.gainDelay, burst: engine.configuration.burstWindow)
+        member = Member(target: target, settle: settle)
+        prober = engine.configuration.probe.map { Prober($0) }
+        member.state.withLock { $0.monitor = self }
+        if let prober {
+            let member = member
+            _ = member.insert { [weak member, weak engine] path, _ in
+                guard let member, let engine else { return }
+                prober.pathDidChange(path) { validation in
+                    if member.commit(validation, of: path) { engine.run?.wake(.deliver) }
+                }
+            }
+        }
+    }
+
+    deinit {
+        prober?.stop()
+        engine.stop(member)
+    }
+
+    /// A monitor for another target on the same thread. It is started and stopped by itself and may outlive this one.
+    public func monitor(for target: Target) -> ReachabilityMonitor { ReachabilityMonitor(target, engine) }
+
+    /// Begins to watch. When this returns `currentPath` is right; nobody is called from within. Does nothing when started.
+    public func start() throws(ReachabilityError) { try engine.start(member) }
+
+    /// Nothing is told from now on; a call that was already admitted on the monitor's thread may still be running. `currentPath` stays.
+    /// Never blocks; may be called in a callback, where nothing at all follows it.
+    public func stop() {
+        engine.stop(member)
+        prober?.stop()
+    }
+
+    public var isStarted: Bool { member.state.withLock { $0.isStarted } }
+
+    /// The path as it was last told or is about to be; nil before the first start, and as it was at the stop after that.
+    public var currentPath: NetworkPath? { member.current }
+
+    /// Where answers come from; nil unless started.
+    public var backend: Backend? { engine.run?.backend }
+
+    /// Zeros unless started.
+    public var statistics: Statistics { engine.run?.statistics ?? Statistics() }
+
+    /// Looks again at everything, names included. There is no need to.
+    public func refresh() { engine.run?.wake(.refresh) }
+
+    /// Told of changes on the monitor's thread, before closures and sequences. Held weakly.
+    public var delegate: (any ReachabilityDelegate)? {
+        get { member.state.withLock { $0.delegate } }
+        set {
+            let newValue = newValue
+            member.state.withLock { state in
+                state.delegate = newValue
+                state.delegateLast = nil
+            }
+            engine.run?.wake(.deliver)
+        }
+    }
+
+    /// Calls the closure with the current path, if there is one, and with every change, one after the other.
+    ///
+    /// - Parameters:
+    ///   - hop: carries the call to where it is wanted, as in `{ queue.async(execute: $0) }`. Without it the closure runs on the
+    ///     monitor's thread, and should be brief.
+    ///   - handler: the path, and what differs from the one this closure was called with before.
+    /// - Returns: what keeps the closure, and the monitor, alive. Drop it, and nothing is called any more.
+    public func observe(
+        through hop: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil,
+        _ handler: @escaping @Sendable (NetworkPath, NetworkPath.Delta) -> Void
+    ) -> Subscription {
+        let subscription = Subscription(self, member)
+        guard let hop else {
+            subscription.begin(handler)
+            engine.run?.wake(.deliver)
+            return subscription
+        }
+        subscription.begin { [weak subscription] path, delta in
+            hop { [weak subscription] in if subscription?.isAdmitted == true { handler(path, delta) } }
+        }
+        engine.run?.wake(.deliver)
+        return subscription
+    }
+
+    /// The current path, and then every newer one that is there when it is asked for. For as many consumers as one likes; it keeps the
+    /// monitor alive, and ends with its task.
+    public var paths: NetworkPaths { NetworkPaths(monitor: self, member: member) }
+
+    /// Returns with the first path that is satisfied.
+    ///
+    /// - Throws: `timedOut`, or `cancelled` when the task is.
+    @discardableResult
+    public func waitUntilSatisfied(timeout: Duration? = nil) async throws(ReachabilityError) -> NetworkPath {
+        try await waitUntilSatisfied(timeout: timeout, clock: ContinuousClock())
+    }
+}
+
+/// Hears of changes of the path. On the monitor's thread; be brief.
+public protocol ReachabilityDelegate: AnyObject, Sendable {
+    func reachability(_ monitor: ReachabilityMonitor, didChangeTo path: NetworkPath, delta: NetworkPath.Delta)
+}

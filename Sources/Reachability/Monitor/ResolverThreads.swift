@@ -1,0 +1,70 @@
+/// Resolves names on up to four threads that go away when there is nothing to do.
+final class ResolverThreads: Sendable {
+    private struct Job {
+        let host: String
+        let done: @Sendable ([IPAddress]?) -> Void
+    }
+
+    private struct State {
+        var jobs: [Job] = []
+        var threads = 0
+        var isStopped = false
+    }
+
+    private let state = Lock(State())
+    private let resolver: any NameResolver
+    private let namespace: NetworkNamespace
+
+    init(resolver: any NameResolver, namespace: NetworkNamespace) {
+        self.resolver = resolver
+        self.namespace = namespace
+    }
+
+    func resolve(_ host: String, then done: @escaping @Sendable ([IPAddress]?) -> Void) {
+        let needsThread = state.withLock { state in
+            guard !state.isStopped else { return false }
+            state.jobs.append(Job(host: host, done: done))
+            guard state.threads < 4 else { return false }
+            state.threads += 1
+            return true
+        }
+        guard needsThread else { return }
+        do throws(SystemFailure) {
+            try SystemThread.spawn(isDetached: true) { [self] in work() }
+        } catch {
+            // No thread to be had: the name stays unresolved, and is tried again later.
+            let jobs = state.withLock { state in
+                state.threads -= 1
+                defer { if state.threads == 0 { state.jobs = [] } }
+                return state.threads == 0 ? state.jobs : []
+            }
+            for job in jobs { job.done(nil) }
+        }
+    }
+
+    /// Forgets what waits; what is under way is nobody's any more.
+    func stop() {
+        let jobs = state.withLock { state in
+            state.isStopped = true
+            defer { state.jobs = [] }
+            return state.jobs
+        }
+        _ = jobs
+    }
+
+    private func work() {
+        // Where that fails, the answer comes from the process's own namespace, or not at all.
+        try? namespace.enter()
+        while let job = next() { job.done(resolver.addresses(of: job.host)) }
+    }
+
+    private func next() -> Job? {
+        state.withLock { state in
+            guard !state.jobs.isEmpty else {
+                state.threads -= 1
+                return nil
+            }
+            return state.jobs.removeFirst()
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import CNetlink
+
+/// The links and addresses of a namespace (pure). Routes are not here on purpose: a copy of them built from events is wrong.
+struct InterfaceTable: Equatable {
+    private(set) var links: [UInt32: Link] = [:]
+    private(set) var addresses: [LocalAddress.Key: LocalAddress] = [:]
+
+    init() {}
+
+    /// Applies an event or a part of a dump: insert, replace or remove by full key, so that replaying what is older than a dump ends right.
+    ///
+    /// - Parameter classify: completes a link whose name, kind or hardware is new.
+    /// - Returns: whether a path may look different now.
+    mutating func apply(_ message: NetlinkMessage, classify: (Link) -> NetworkInterface.Kind) -> Bool {
+        switch Int32(message.type) {
+        case Int32(RTM_NEWLINK):
+            guard let link = Link(message), !link.name.isEmpty else { return false }
+            return insert(link, classify: classify)
+        case Int32(RTM_DELLINK):
+            // A bridge's port that leaves it comes as a removal too, of another family; the link stays.
+            guard let link = Link(message) else { return false }
+            return remove(link: link.index)
+        case Int32(RTM_NEWADDR):
+            guard let address = LocalAddress(message) else { return false }
+            return insert(address)
+        case Int32(RTM_DELADDR):
+            guard let address = LocalAddress(message) else { return false }
+            addresses[address.key] = nil
+            return true
+        default:
+            // Rules and next hops: nothing to keep, everything to ask again.
+            return true
+        }
+    }
+
+    mutating func insert(_ link: Link, classify: (Link) -> NetworkInterface.Kind) -> Bool {
+        var link = link
+        let old = links[link.index]
+        if let old, old.name == link.name, old.driver == link.driver, old.hardwareType == link.hardwareType {
+            link.kind = old.kind
+        } else {
+            link.kind = classify(link)
+        }
+        links[link.index] = link
+        return old.map { !$0.hasSameEffect(as: link) } ?? true
+    }
+
+    mutating func insert(_ address: LocalAddress) -> Bool {
+        addresses.updateValue(address, forKey: address.key).map { !$0.hasSameEffect(as: address) } ?? true
+    }
+
+    mutating func remove(link index: UInt32) -> Bool {
+        addresses = addresses.filter { $0.key.interface != index }
+        links[index] = nil
+        return true
+    }
+
+    /// An address of this family on this link that could be a source once it is ready.
+    func hasUnreadyAddress(on interface: UInt32, family: IPAddress.Family) -> Bool {
+        addresses.values.contains { address in
+            address.key.interface == interface && address.address.family == family && address.isNotReady && address.address.isUsableSource
+        }
+    }
+
+    /// Whether the kernel's chosen source is one that it may not use yet.
+    func isUnready(_ source: IPAddress, on interface: UInt32) -> Bool {
+        var found = false
+        for address in addresses.values where address.address == source {
+            if !address.isNotReady { return false }
+            found = true
+        }
+        return found
+    }
+}

@@ -1,0 +1,79 @@
+import CNetlink
+import Glibc
+
+/// The two sockets on which the kernel says "look again". The monitor's thread only.
+///
+/// Links, addresses, rules and next hops come on one, and their content counts. Routes come on the other, where they are but a trigger:
+/// it may overflow.
+struct NetlinkEvents: ~Copyable {
+    let changes: NetlinkSocket
+    let routes: NetlinkSocket
+    private(set) var hearsEveryRoute = true
+    private let buffer: UnsafeMutableRawBufferPointer
+
+    // RTMGRP_LINK, IPV4_IFADDR, IPV4_RULE, IPV6_IFADDR.
+    private static let changeGroups: UInt32 = 0x1 | 0x10 | 0x80 | 0x100
+    // RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_ROUTE.
+    private static let routeGroups: UInt32 = 0x40 | 0x400
+    // RTNLGRP_IPV6_RULE and RTNLGRP_NEXTHOP, which the mask cannot hold.
+    private static let memberships: [Int32] = [19, 32]
+
+    init(receiveBuffer: Int32) throws(SystemFailure) {
+        let changes = try NetlinkSocket(groups: Self.changeGroups, memberships: Self.memberships)
+        let routes = try NetlinkSocket(groups: Self.routeGroups)
+        changes.setReceiveBuffer(receiveBuffer)
+        self.changes = changes
+        self.routes = routes
+        buffer = .allocate(byteCount: 64 << 10, alignment: 16)
+    }
+
+    deinit { buffer.deallocate() }
+
+    /// Where the socket takes no filter it goes on to hear everything.
+    mutating func setHearsEveryRoute(_ all: Bool) {
+        guard all != hearsEveryRoute else { return }
+        if all {
+            RouteFilter.detach(from: routes)
+            hearsEveryRoute = true
+        } else {
+            hearsEveryRoute = !RouteFilter.attach(to: routes)
+        }
+    }
+
+    struct Drained {
+        var messages: UInt64 = 0
+        var mayDiffer = false
+        var overran = false
+    }
+
+    /// To the very end: after an overrun the kernel drops all that follows until the queue is empty.
+    borrowing func drainChanges(into kernel: NetlinkKernel) -> Drained {
+        var drained = Drained()
+        while true {
+            switch changes.receive(into: buffer) {
+            case .datagram(let bytes):
+                drained.messages += 1
+                if kernel.apply(bytes) { drained.mayDiffer = true }
+            case .overrun: drained.overran = true
+            case .empty, .failed: return drained
+            }
+        }
+    }
+
+    /// Some of what is there. What is left triggers again.
+    borrowing func drainRoutes() -> Drained {
+        var drained = Drained()
+        for _ in 0..<512 {
+            switch routes.receive(into: buffer) {
+            case .datagram:
+                drained.messages += 1
+                drained.mayDiffer = true
+            case .overrun:
+                drained.overran = true
+                drained.mayDiffer = true
+            case .empty, .failed: return drained
+            }
+        }
+        return drained
+    }
+}

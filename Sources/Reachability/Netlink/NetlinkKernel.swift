@@ -1,0 +1,72 @@
+import CNetlink
+import Glibc
+
+/// The kernel seen through netlink: the table of interfaces, kept up to date by events, and route lookups, made afresh each time.
+///
+/// Any thread may evaluate; one lock orders evaluations, so that a later ticket is a later look at the kernel.
+final class NetlinkKernel: Kernel {
+    private struct State: ~Copyable {
+        var queries: NetlinkQuerySocket
+        var table = InterfaceTable()
+        var ticket: UInt64 = 0
+    }
+
+    private let state: Lock<State>
+    private let classifier: InterfaceClassifier
+
+    init(classifier: InterfaceClassifier) throws(SystemFailure) {
+        self.classifier = classifier
+        state = Lock(State(queries: try NetlinkQuerySocket()))
+    }
+
+    var lookups: UInt64 { state.withLock { $0.queries.lookups } }
+
+    /// Replaces the table by what the kernel holds now.
+    ///
+    /// - Returns: false when the dumps kept being torn; what they held is in the table, and they are worth another try.
+    func load() throws(SystemFailure) -> Bool {
+        for attempt in 0..<5 {
+            if attempt > 0 { usleep(200 << UInt32(attempt)) }
+            if try loadOnce() { return true }
+        }
+        return false
+    }
+
+    private func loadOnce() throws(SystemFailure) -> Bool {
+        try state.withLock { state throws(SystemFailure) in
+            var table = InterfaceTable()
+            var isComplete = true
+            // One dump at a time: a socket has room for no second.
+            for part in 0..<2 {
+                let take: (NetlinkMessage) -> Void = { _ = table.apply($0, classify: self.classifier.kind) }
+                switch part == 0 ? state.queries.dumpLinks(take) : state.queries.dumpAddresses(take) {
+                case .complete: break
+                case .interrupted: isComplete = false
+                case .failed(EBUSY): isComplete = false
+                case .failed(let code): throw SystemFailure("netlink dump", code)
+                }
+            }
+            state.table = table
+            return isComplete
+        }
+    }
+
+    /// - Returns: whether a path may look different now.
+    func apply(_ datagram: UnsafeRawBufferPointer) -> Bool {
+        state.withLock { state in
+            var mayDiffer = false
+            for message in NetlinkMessages(datagram) where state.table.apply(message, classify: classifier.kind) { mayDiffer = true }
+            return mayDiffer
+        }
+    }
+
+    func evaluate(_ target: Target, resolved: [IPAddress], settings: EvaluationSettings) -> (PathEvaluator.Outcome, ticket: UInt64) {
+        state.withLock { state in
+            state.ticket += 1
+            let evaluator = PathEvaluator(table: state.table, settings: settings)
+            return (evaluator.evaluate(target, resolved: resolved, oracle: &state.queries), state.ticket)
+        }
+    }
+}
+
+extension NetlinkQuerySocket: RouteOracle {}

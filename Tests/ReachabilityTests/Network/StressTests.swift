@@ -1,0 +1,136 @@
+import Foundation
+import Testing
+
+@testable import Reachability
+
+/// Overruns and storms: when the kernel says more than one can read.
+@Suite(.enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(5)))
+struct StressTests {
+    @Test func afterAnOverrunThePathIsRightWithin50Milliseconds() async throws {
+        try await TestNetwork.run(.ipv4) { network in
+            try network.addUplink()
+            try network.addUplink("1", metric: 500)
+            let gate = GateHint()
+            let monitor = network.monitor { configuration in
+                configuration.meteredHint = gate
+                configuration.receiveBuffer = 1
+                configuration.requiredInterface = "v0"
+            }
+            try monitor.start()
+            let recorder = Recorder(monitor)
+            let rounds = Environment.isSoaking ? 1000 : 200
+            var times: [Duration] = []
+            for round in 0..<rounds {
+                let isUp = round % 2 == 1
+                gate.close()
+                network.setUp(false, "v1")
+                #expect(gate.waitUntilBlocked())
+                // The queue is full after a few of these, and what follows is dropped.
+                for toggle in 0..<10 { network.setUp(toggle % 2 == 0, "v1") }
+                if isUp {
+                    try network.batch(["addr add 10.9.0.1/24 dev v0", "route replace default via 10.9.0.2 dev v0"])
+                } else {
+                    try network.ip("addr del 10.9.0.1/24 dev v0")
+                }
+                network.setUp(true, "v1")
+                let began = ContinuousClock.now
+                gate.open()
+                recorder.expect { $0.isSatisfied == isUp }
+                times.append(ContinuousClock.now - began)
+            }
+            let statistics = monitor.statistics
+            times.sort()
+            print(
+                "overrun: \(rounds) rounds, \(statistics.overruns) overruns, right after \(times[rounds / 2]), \(times[rounds - 1]) at most"
+            )
+            #expect(statistics.overruns >= UInt64(rounds) / 2)
+            // Tests of other suites run at the same time, and now and then one of them has the processor.
+            if !Environment.isSanitized { #expect(times[rounds * 95 / 100] <= .milliseconds(50)) }
+        }
+    }
+
+    @Test(arguments: [true, false]) func aStormOfRoutesLosesNoDefault(_ isReplaced: Bool) async throws {
+        try await TestNetwork.run(.ipv4) { network in
+            try network.addUplink()
+            let gate = GateHint()
+            let monitor = network.monitor { configuration in
+                configuration.meteredHint = gate
+                // A family that is not there leaves the other's filter off.
+                configuration.referenceAddresses = configuration.referenceAddresses.filter { $0.family == .v4 }
+            }
+            try monitor.start()
+            let recorder = Recorder(monitor)
+            recorder.expect { $0.isSatisfied }
+            // The first look sets the filter; that it has is certain when the second begins.
+            _ = gate.threadTime { monitor.refresh() }
+            let before = gate.threadTime { monitor.refresh() }
+            let events = monitor.statistics.routeEvents
+            let writer = try RouteWriter(interface: "v0")
+            let gateways = [IPAddress(10, 9, 0, 2), IPAddress(10, 9, 0, 3)]
+            for flap in 0..<50 {
+                writer.write(.add, Array(RouteWriter.manyRoutes(100_000).dropFirst(flap * 2000).prefix(2000)))
+                if isReplaced {
+                    writer.setDefault(.replace, gateway: gateways[(flap + 1) % 2])
+                } else {
+                    writer.setDefault(.delete, gateway: gateways[0])
+                    writer.setDefault(.add, gateway: gateways[0])
+                }
+            }
+            recorder.expect { $0.isSatisfied && $0.gateways == [gateways[0]] }
+            let heard = monitor.statistics.routeEvents - events
+            let time = gate.threadTime { monitor.refresh() } - before
+            let way = isReplaced ? "replaced" : "deleted and added"
+            print(
+                "storm: 100,000 routes, 50 defaults \(way): \(heard) events, \(recorder.paths.count) paths told, \(time) of processor time")
+            recorder.expect { $0.isSatisfied && $0.gateways == [gateways[0]] }
+            if isReplaced { #expect(heard == 50) }
+            // 5 ms is the bar for optimised code on an idle machine; with a busy neighbour every wake-up finds cold caches.
+            if !Environment.isSanitized { #expect(time <= (Environment.isOptimised ? .milliseconds(15) : .milliseconds(50))) }
+        }
+    }
+
+    @Test func withTargetsAStormIsATriggerOnly() async throws {
+        try await TestNetwork.run(.ipv4) { network in
+            try network.addUplink()
+            let gate = GateHint()
+            let monitor = network.monitor(.address(IPAddress(11, 200, 0, 1))) { $0.meteredHint = gate }
+            try monitor.start()
+            let recorder = Recorder(monitor)
+            recorder.expect { $0.isSatisfied && $0.gateways == [IPAddress(10, 9, 0, 2)] }
+            let before = gate.threadTime { monitor.refresh() }
+            let writer = try RouteWriter(interface: "v0")
+            writer.write(.add, RouteWriter.manyRoutes(100_000))
+            try network.ip("route add 11.200.0.0/24 via 10.9.0.7 dev v0")
+            recorder.expect { $0.gateways == [IPAddress(10, 9, 0, 7)] }
+            let time = gate.threadTime { monitor.refresh() } - before
+            print("storm with a target: \(monitor.statistics.evaluations) evaluations, \(time) of processor time")
+        }
+    }
+
+    @Test func containersComeAndGoUnheard() async throws {
+        try await TestNetwork.run(.dual) { network in
+            try network.addUplink()
+            let hasBridge = network.canMake("bridge")
+            if hasBridge {
+                try network.batch(["link add docker0 type bridge", "addr add 172.17.0.1/16 dev docker0", "link set docker0 up"])
+            }
+            let monitor = network.monitor()
+            try monitor.start()
+            let recorder = Recorder(monitor)
+            recorder.expect { $0.isSatisfied && $0.supportsIPv4 && $0.supportsIPv6 }
+            let generation = monitor.currentPath?.generation
+            for number in 0..<100 {
+                try network.batch([
+                    "link add c\(number) type veth peer name d\(number)", "link set c\(number) \(hasBridge ? "master docker0 " : "")up",
+                    "addr add 172.17.0.\(number + 2)/16 dev d\(number)", "link set d\(number) up",
+                    "route add 172.18.\(number).0/24 dev c\(number)", "link del c\(number)",
+                ])
+            }
+            // A change that is told comes after all of that.
+            try network.ip("route replace default via 10.9.0.9 dev v0")
+            recorder.expect { $0.gateways.contains(IPAddress(10, 9, 0, 9)) }
+            #expect(monitor.currentPath?.generation == generation.map { $0 + 1 }, "\(recorder.paths)")
+            print("containers: 100 starts and stops, \(monitor.statistics.events) events, 0 paths told")
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import Glibc
+import Testing
+
+@testable import Reachability
+
+@Suite struct IPAddressTests {
+    @Test(arguments: ["0.0.0.0", "192.0.2.1", "255.255.255.255", "::", "::1", "fe80::1", "2001:db8::ff:0:1"])
+    func textAndBytesGoBothWays(_ text: String) throws {
+        let address = try #require(IPAddress(text))
+        #expect(address.description == text)
+        #expect(IPAddress(bytes: address.bytes) == address)
+    }
+
+    @Test(arguments: ["", "1.2.3", "1.2.3.4.5", "256.0.0.1", ":::", "fe80::1%", "1.2.3.4%lo", "[::1", "example.org"])
+    func otherTextIsNone(_ text: String) { #expect(IPAddress(text) == nil) }
+
+    @Test func ranges() throws {
+        #expect(try #require(IPAddress("169.254.3.4")).isLinkLocal)
+        #expect(try #require(IPAddress("febf::1")).isLinkLocal)
+        #expect(try !#require(IPAddress("fec0::1")).isLinkLocal)
+        #expect(try #require(IPAddress("127.8.8.8")).isLoopback)
+        #expect(try #require(IPAddress("ff02::1")).isMulticast)
+        #expect(try #require(IPAddress("::ffff:10.0.0.1")) == IPAddress(10, 0, 0, 1))
+        #expect(try #require(IPAddress("fe80::1%7")).scopeID == 7)
+        #expect(try #require(IPAddress("fd00::1")).isUsableSource)
+        #expect(try !#require(IPAddress("::1")).isUsableSource)
+    }
+}
+
+@Suite struct TargetTests {
+    @Test(
+        arguments: [
+            ("https://example.org/path?q", "example.org", 443), ("http://user:pw@example.org:8080/", "example.org", 8080),
+            ("example.org:443", "example.org", 443), ("HTTPS://example.org", "example.org", 443), ("localhost", "localhost", nil),
+            ("example.org:", "example.org", nil),
+        ] as [(String, String, UInt16?)])
+    func aHostIsFoundInWhatPeopleWrite(_ text: String, _ host: String, _ port: UInt16?) throws {
+        let target = try #require(Target(text))
+        #expect(target.subject == .host(host))
+        #expect(target.port == port)
+    }
+
+    @Test(
+        arguments: [
+            ("192.0.2.1", "192.0.2.1", nil), ("[2001:db8::1]:443", "2001:db8::1", 443), ("2001:db8::1", "2001:db8::1", nil),
+            ("http://[::1]/", "::1", 80), ("192.0.2.1:53", "192.0.2.1", 53),
+        ] as [(String, String, UInt16?)])
+    func anAddressIsAnAddress(_ text: String, _ address: String, _ port: UInt16?) throws {
+        let target = try #require(Target(text))
+        #expect(target.subject == .address(try #require(IPAddress(address))))
+        #expect(target.port == port)
+    }
+
+    @Test(arguments: ["", "https://", "http:///path", "a b", "host:99999", "host:x", "[::1", "[example]:1", "ex\u{0}ample"])
+    func otherTextIsNone(_ text: String) { #expect(Target(text) == nil) }
+}
+
+@Suite struct SettleRuleTests {
+    private let good = NetworkPath(status: .satisfied)
+    private let bad = NetworkPath(status: .unsatisfied(.noRoute))
+    private var other: NetworkPath {
+        var path = good
+        path.supportsDNS = true
+        return path
+    }
+
+    @Test func aLossIsToldAtOnceAlsoInAWindow() {
+        var rule = SettleRule()
+        func decide(from old: NetworkPath?, to new: NetworkPath, now: Duration) -> SettleRule.Verdict {
+            rule.decide(from: old, to: new, now: now)
+        }
+        #expect(decide(from: nil, to: good, now: .zero) == .publish)
+        #expect(decide(from: good, to: bad, now: .milliseconds(1)) == .publish)
+    }
+
+    @Test func whatFollowsAPublicationWaitsForAWindowThatNothingRestarts() {
+        var rule = SettleRule(burst: .milliseconds(20))
+        func decide(from old: NetworkPath?, to new: NetworkPath, now: Duration) -> SettleRule.Verdict {
+            rule.decide(from: old, to: new, now: now)
+        }
+        #expect(decide(from: nil, to: good, now: .zero) == .publish)
+        for now in stride(from: 1, to: 20, by: 3) {
+            #expect(decide(from: good, to: other, now: .milliseconds(now)) == .wait(until: .milliseconds(20)))
+        }
+        #expect(decide(from: good, to: other, now: .milliseconds(20)) == .publish)
+    }
+
+    @Test func aGainLastsBeforeItIsTold() {
+        var rule = SettleRule(gain: .milliseconds(100), burst: .zero)
+        func decide(from old: NetworkPath?, to new: NetworkPath, now: Duration) -> SettleRule.Verdict {
+            rule.decide(from: old, to: new, now: now)
+        }
+        #expect(decide(from: nil, to: bad, now: .zero) == .publish)
+        #expect(decide(from: bad, to: good, now: .milliseconds(5)) == .wait(until: .milliseconds(105)))
+        #expect(decide(from: bad, to: other, now: .milliseconds(90)) == .wait(until: .milliseconds(105)))
+        rule.nothingToTell()
+        #expect(decide(from: bad, to: good, now: .milliseconds(95)) == .wait(until: .milliseconds(195)), "it went away in between")
+        #expect(decide(from: bad, to: good, now: .milliseconds(195)) == .publish)
+    }
+}
+
+@Suite struct EvaluationThrottleTests {
+    @Test func theFirstOfAWindowAreAdmittedAndThenItsEnd() {
+        var throttle = EvaluationThrottle(window: .milliseconds(20))
+        func admit(limit: Int, now: Duration) -> Duration? { throttle.admit(limit: limit, now: now) }
+        #expect(admit(limit: 2, now: .milliseconds(100)) == nil)
+        #expect(admit(limit: 2, now: .milliseconds(101)) == nil)
+        #expect(admit(limit: 2, now: .milliseconds(102)) == .milliseconds(120))
+        #expect(admit(limit: 2, now: .milliseconds(119)) == .milliseconds(120))
+        #expect(admit(limit: 2, now: .milliseconds(120)) == nil)
+    }
+}
+
+@Suite struct HostResolutionTests {
+    private let addresses = [IPAddress(192, 0, 2, 1)]
+
+    @Test func theLastGoodAnswerIsKept() {
+        var resolution = HostResolution()
+        func want() -> Bool { resolution.want() }
+        func finish(_ answer: [IPAddress]?, now: Duration) -> Bool { resolution.finish(answer, now: now) }
+        #expect(resolution.reason == .resolving)
+        #expect(want())
+        #expect(!finish(addresses, now: .zero))
+        #expect(resolution.reason == nil)
+        #expect(want())
+        #expect(!finish(nil, now: .zero))
+        #expect(resolution.addresses == addresses && resolution.reason == nil)
+        #expect(resolution.retryAt == .seconds(1))
+    }
+
+    @Test func aWishDuringOneIsGrantedAfterIt() {
+        var resolution = HostResolution()
+        func want() -> Bool { resolution.want() }
+        func finish(_ answer: [IPAddress]?, now: Duration) -> Bool { resolution.finish(answer, now: now) }
+        #expect(want())
+        #expect(!want())
+        #expect(finish(addresses, now: .zero), "its answer may be older than the wish")
+        #expect(!finish(addresses, now: .zero))
+    }
+
+    @Test func failuresAreTriedAgainLaterAndLater() {
+        var resolution = HostResolution()
+        func want() -> Bool { resolution.want() }
+        func finish(_ answer: [IPAddress]?, now: Duration) -> Bool { resolution.finish(answer, now: now) }
+        var pauses: [Duration] = []
+        for _ in 0..<8 {
+            #expect(want())
+            #expect(!finish(nil, now: .zero))
+            pauses.append(resolution.retryAt ?? .zero)
+        }
+        #expect(resolution.reason == .nameNotResolved)
+        #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+    }
+}
+
+@Suite struct SmallPureTests {
+    @Test func nameServersAreFound() {
+        let text = "# nameserver 9.9.9.9\nsearch a b\nnameserver 127.0.0.53\r\nnameserver\tfe80::1%2\nnameserver x\nnameserver\noptions a\n"
+        #expect(ResolverConfiguration(text: text).nameServers.map(\.description) == ["127.0.0.53", "fe80::1%2"])
+        #expect(ResolverConfiguration(text: String(repeating: "nameserver 1.1.1.1\n", count: 9)).nameServers.count == 3)
+        #expect(ResolverConfiguration(text: "").nameServers.isEmpty)
+    }
+
+    @Test func sleepIsNotAStepOfTheClock() {
+        var detector = SleepDetector(timeAsleep: .seconds(5))
+        func hasSlept(_ time: Duration) -> Bool { detector.hasSlept(timeAsleep: time) }
+        #expect(!hasSlept(.seconds(5)))
+        #expect(hasSlept(.seconds(65)))
+        #expect(!hasSlept(.seconds(65) + .milliseconds(1)))
+    }
+
+    @Test func kindsOfInterfaces() {
+        #expect(InterfaceClassifier.kind(hardwareType: 772, driver: "") == .loopback)
+        #expect(InterfaceClassifier.kind(hardwareType: 65_534, driver: "wireguard") == .vpn)
+        #expect(InterfaceClassifier.kind(hardwareType: 1, driver: "tun") == .vpn)
+        #expect(InterfaceClassifier.kind(hardwareType: 1, driver: "veth") == .wired)
+        #expect(InterfaceClassifier.kind(hardwareType: 1, driver: "") == nil)
+        #expect(InterfaceClassifier.kind(deviceType: "wlan") == .wifi)
+        #expect(InterfaceClassifier.kind(deviceType: "wwan") == .cellular)
+    }
+
+    @Test func deltas() {
+        var old = NetworkPath(status: .satisfied)
+        var new = old
+        #expect(new.delta(from: old) == [])
+        #expect(new.delta(from: nil) == .first)
+        new.localAddresses = [IPAddress(10, 0, 0, 1)]
+        new.status = .requiresConnection
+        #expect(new.delta(from: old) == [.status, .localAddresses])
+        #expect(new.delta(from: old).breaksConnections)
+        old = new
+        new.supportsDNS = true
+        new.validation = .validated
+        new.metered = .yes
+        #expect(new.delta(from: old) == [.dns, .validation, .cost])
+        #expect(!new.delta(from: old).breaksConnections)
+    }
+
+    @Test func linesOfIfInet6() {
+        let line = "fd010000000000000000000000000001 03 40 00 40 eth0"
+        let (name, address) =
+            ConnectRoute.ipv6Address(line) ?? (
+                "", LocalAddress(key: .init(interface: 0, address: IPAddress(0, 0, 0, 0), prefixLength: 0), flags: 0)
+            )
+        #expect(name == "eth0")
+        #expect(address.key.interface == 3 && address.key.prefixLength == 64 && address.isNotReady)
+        #expect(address.address.description == "fd01::1")
+        for length in 0..<line.count { _ = ConnectRoute.ipv6Address(line.prefix(length)) }
+        #expect(ConnectRoute.ipv6Address("zz010000000000000000000000000001 03 40 00 40 eth0") == nil)
+    }
+
+    @Test func hintsGuessByTheFirstInterface() {
+        func hint(_ kind: NetworkInterface.Kind) -> NetworkPath.Metered {
+            InterfaceKindHint().metered(over: [NetworkInterface(name: "a", index: 1, kind: kind)])
+        }
+        #expect(hint(.cellular) == .guessYes)
+        #expect(hint(.wired) == .guessNo)
+        #expect(hint(.vpn) == .unknown)
+        #expect(InterfaceKindHint().metered(over: []) == .unknown)
+    }
+
+    @Test func verdictsOfAProbe() {
+        let probe = ReachabilityProbe(url: "u") { _ in .init(status: 0) }
+        #expect(probe.verdict(on: .init(status: 204)) == .validated)
+        #expect(probe.verdict(on: .init(status: 302, location: "http://portal/")) == .captivePortal(url: "http://portal/"))
+        #expect(probe.verdict(on: .init(status: 200, body: "<html>")) == .captivePortal(url: nil))
+        #expect(probe.verdict(on: .init(status: 511)) == .captivePortal(url: nil))
+        #expect(probe.verdict(on: .init(status: 503)) == .failed)
+        let body = ReachabilityProbe(url: "u", expecting: .body("Success")) { _ in .init(status: 0) }
+        #expect(body.verdict(on: .init(status: 200, body: "Success\n")) == .validated)
+        #expect(body.verdict(on: .init(status: 200, body: "Log in")) == .captivePortal(url: nil))
+    }
+}

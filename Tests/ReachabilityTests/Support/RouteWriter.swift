@@ -1,0 +1,55 @@
+import CNetlink
+import Glibc
+
+@testable import Reachability
+
+/// Writes many routes at once, as a routing daemon does.
+struct RouteWriter: ~Copyable {
+    private let socket: NetlinkSocket
+    private let interface: UInt32
+
+    init(interface name: String) throws {
+        socket = try NetlinkSocket()
+        interface = if_nametoindex(name)
+    }
+
+    enum Change { case add, delete, replace }
+
+    func write(_ change: Change, _ destinations: some Sequence<(IPAddress, UInt8)>, gateway: IPAddress? = nil) {
+        var batch: [UInt8] = []
+        var count = 0
+        for (destination, prefix) in destinations {
+            batch += message(change, destination, prefix, gateway)
+            count += 1
+            if count % 100 == 0 {
+                _ = socket.send(batch)
+                batch = []
+            }
+        }
+        if !batch.isEmpty { _ = socket.send(batch) }
+    }
+
+    func setDefault(_ change: Change, gateway: IPAddress) { write(change, [(IPAddress(0, 0, 0, 0), UInt8(0))], gateway: gateway) }
+
+    private func message(_ change: Change, _ destination: IPAddress, _ prefix: UInt8, _ gateway: IPAddress?) -> [UInt8] {
+        let flags = change == .add ? Int(NLM_F_CREATE) : change == .replace ? Int(NLM_F_CREATE) | Int(NLM_F_REPLACE) : 0
+        var request = NetlinkRequest(
+            type: change == .delete ? Int(RTM_DELROUTE) : Int(RTM_NEWROUTE), flags: Int(NLM_F_REQUEST) | flags, sequence: 1)
+        let scope: UInt8 = gateway == nil ? 253 : 0
+        let header: [UInt8] = [UInt8(AF_INET), prefix, 0, 0, 254, 4, scope, 1]
+        for byte in header { request.append(byte) }
+        request.append(UInt32(0))
+        if prefix > 0 { request.append(attribute: Int(RTA_DST.rawValue), destination.bytes) }
+        if let gateway { request.append(attribute: Int(RTA_GATEWAY.rawValue), gateway.bytes) }
+        request.append(attribute: Int(RTA_OIF.rawValue), interface)
+        return request.finished()
+    }
+
+    /// 10.128.0.0/30 and so on.
+    static func manyRoutes(_ count: Int) -> some Sequence<(IPAddress, UInt8)> {
+        (0..<count).lazy.map { index in
+            let value = UInt32(0x0b00_0000) + UInt32(index) * 4
+            return (IPAddress(UInt8(value >> 24), UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)), 30)
+        }
+    }
+}
