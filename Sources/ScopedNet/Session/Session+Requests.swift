@@ -33,13 +33,21 @@ extension Session {
         return request(url, headers: headers, decoder: .json(type))
     }
 
-    /// GET a file. The destination is replaced in one step, on success only; the folder must exist.
+    /// GET a file. The destination is replaced in one step, on success only; the folder must exist. Only a regular file is replaced: a
+    /// device, a FIFO or a folder in its place is `fileUnwritable`.
     public func download(_ url: String, to file: URL, headers: HTTPFields = [:]) -> Request<URL> {
         var options = configuration.options
         options.acceptsCompression = false
         return Request(
             session: self, decoder: ResponseDecoder(immediately: { _, _ in file }),
-            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: file.path))
+            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options),
+                destination: Self.destination(file)))
+    }
+
+    /// What the check before the start refuses: nothing for a URL of another scheme, and a path with its NUL, where `path` would just end.
+    private static func destination(_ file: URL) -> String {
+        guard file.isFileURL else { return "" }
+        return file.path(percentEncoded: true).contains("%00") ? file.path + "\0" : file.path
     }
 
     /// Sends and awaits; the same as `request(…).value()`.
