@@ -27,7 +27,8 @@ public final class BodyStream: Sendable {
     private let state: Lock<State>
 
     package init(window: Int = 256 << 10) {
-        self.window = window
+        // A window without room would hold the body back for ever.
+        self.window = max(1, window)
         state = Lock(State())
         LiveObjects.born(.bodyStream)
     }
@@ -144,6 +145,8 @@ public final class BodyStream: Sendable {
         }
     }
 
+    private enum WaitAnswer { case ready, waiting, taken }
+
     /// The next piece; nil at the end of a complete body.
     package func next() async throws(NetworkError) -> Data? {
         while true {
@@ -155,18 +158,23 @@ public final class BodyStream: Sendable {
                 if let error { throw error }
                 return nil
             case .wait:
+                var isTaken = false
                 await withTaskCancellationHandler {
                     await withCheckedContinuation { continuation in
-                        let ready = state.withLock { state -> Bool in
-                            if state.next < state.chunks.count || state.end != nil || state.isAbandoned { return true }
+                        let answer = state.withLock { state -> WaitAnswer in
+                            if state.next < state.chunks.count || state.end != nil || state.isAbandoned { return .ready }
+                            guard state.waiter == nil else { return .taken }
                             state.waiter = continuation
-                            return false
+                            return .waiting
                         }
-                        if ready { continuation.resume() }
+                        isTaken = answer == .taken
+                        if answer != .waiting { continuation.resume() }
                     }
                 } onCancel: {
                     abandon(.taskCancelled)
                 }
+                // Whoever waits first would never be woken again.
+                if isTaken { throw NetworkError(.invalidOption, phase: .receiving, message: "somebody else reads this body already") }
                 if Task.isCancelled, state.withLock({ $0.end == nil }) {
                     finish(.cancelled(.taskCancelled, requestID: 0))
                 }

@@ -77,8 +77,9 @@ final class CurlLoop {
         _ = scurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
         _ = scurl_multi_set_long(multi, CURLMOPT_PIPELINING, SCURL_PIPE_MULTIPLEX)
         // Our own queue holds the limits; libcurl's are a net below it, and its pool must hold more than can be in flight.
-        _ = scurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, settings.limits.total + 16)
-        _ = scurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, settings.limits.total + 16)
+        let connections = min(max(1, settings.limits.total), Int(Int32.max) - 16) + 16
+        _ = scurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, connections)
+        _ = scurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
         _ = scurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, settings.limits.streamsPerHost)
     }
 
