@@ -52,7 +52,9 @@ public final class RequestNotifications: RequestObserver {
             info[Key.response] = completion.response
             center.post(name: .requestDidComplete, object: event.run, userInfo: info)
         case .cancelled(let reason):
-            center.post(name: .requestDidComplete, object: event.run, userInfo: [Key.cancelReason: reason])
+            center.post(
+                name: .requestDidComplete, object: event.run,
+                userInfo: [Key.cancelReason: reason, Key.error: NetworkError.cancelled(reason, requestID: event.run.id)])
         default: break
         }
     }

@@ -19,8 +19,8 @@ package final class EventFeed: Sendable {
         var sent: TransferProgress?
         var received: TransferProgress?
         /// The largest counts handed out: progress never goes back, also over retries.
-        var sentReported: Int64 = -1
-        var receivedReported: Int64 = -1
+        var sentReported = TransferProgress(completed: -1, total: nil)
+        var receivedReported = TransferProgress(completed: -1, total: nil)
         var hasStarted = false
     }
 
@@ -113,14 +113,14 @@ package final class EventFeed: Sendable {
                 case .sent:
                     guard let newest = state.sent else { continue }
                     state.sent = nil
-                    if newest.completed < state.sentReported || newest.completed == state.sentReported && newest.total == nil { continue }
-                    state.sentReported = newest.completed
+                    guard state.sentReported.isFollowed(by: newest) else { continue }
+                    state.sentReported = newest
                     return .sent(newest)
                 case .received:
                     guard let newest = state.received else { continue }
                     state.received = nil
-                    if newest.completed < state.receivedReported || newest.completed == state.receivedReported && newest.total == nil { continue }
-                    state.receivedReported = newest.completed
+                    guard state.receivedReported.isFollowed(by: newest) else { continue }
+                    state.receivedReported = newest
                     return .received(newest)
                 case .observed, .start, .head, .ending, .cancelled: return entry
                 }
@@ -136,5 +136,12 @@ package final class EventFeed: Sendable {
         guard !observers.isEmpty else { return }
         let event = RequestEvent(run: info, time: .now, kind: kind)
         for observer in observers { observer.observe(event) }
+    }
+}
+
+extension TransferProgress {
+    /// Never back, and the same count again only when its total has become known or is another: the end is reported once.
+    package func isFollowed(by next: TransferProgress) -> Bool {
+        next.completed > completed || next.completed == completed && next.total != nil && next.total != total
     }
 }

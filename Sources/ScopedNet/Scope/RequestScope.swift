@@ -15,6 +15,7 @@ public struct RequestScope: ~Copyable, Sendable {
 }
 
 /// Runs `body` with a scope that ends when it returns or throws: whatever still runs in it is cancelled.
+@discardableResult
 public func withRequestScope<Result>(
     isolation: isolated (any Actor)? = #isolation, label: String? = nil, fileID: StaticString = #fileID, line: Int = #line,
     _ body: (borrowing RequestScope) async throws -> Result

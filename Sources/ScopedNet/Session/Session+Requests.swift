@@ -39,7 +39,8 @@ extension Session {
         return request(url, headers: headers, decoder: .json(type), fileID: fileID, line: line)
     }
 
-    /// GET a file. The destination is replaced in one step, on success only; the folder must exist.
+    /// GET a file. The destination is replaced in one step, on success only; the folder must exist. Only a regular file is replaced: a
+    /// device, a FIFO or a folder in its place is `fileUnwritable`.
     public func download(
         _ url: String, to file: URL, headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<URL> {
@@ -47,8 +48,14 @@ extension Session {
         options.acceptsCompression = false
         return Request(
             session: self, decoder: ResponseDecoder(immediately: { _, _ in file }),
-            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: file.path),
+            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: Self.destination(file)),
             origin: CodeOrigin(fileID, line))
+    }
+
+    /// What the check before the start refuses: nothing for a URL of another scheme, and a path with its NUL, where `path` would just end.
+    private static func destination(_ file: URL) -> String {
+        guard file.isFileURL else { return "" }
+        return file.path(percentEncoded: true).contains("%00") ? file.path + "\0" : file.path
     }
 
     /// Sends and awaits; the same as `request(…).value()`.

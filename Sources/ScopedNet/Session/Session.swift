@@ -116,6 +116,12 @@ public final class Session: Sendable {
         if let clock = options.timeouts.invalidClock {
             throw NetworkError(.invalidOption, phase: .preparing, message: "the \(clock) timeout must be positive; use nil to switch it off")
         }
+        if let destination = description.destination {
+            guard !destination.isEmpty else {
+                throw NetworkError(.invalidOption, phase: .preparing, message: "the destination of a download must be a file URL")
+            }
+            guard !destination.utf8.contains(0) else { throw .nulInPath(destination, .fileUnwritable) }
+        }
         let url = try url(description.url)
         let fields: HTTPFields
         let headers: HeaderBlock

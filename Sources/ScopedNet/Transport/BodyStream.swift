@@ -28,7 +28,8 @@ public final class BodyStream: CensusMember {
     private let ticket = Census.ticket()
 
     package init(window: Int = 256 << 10, origin: CodeOrigin = CodeOrigin("a streamed body", 0)) {
-        self.window = window
+        // A window without room would hold the body back for ever.
+        self.window = max(1, window)
         state = Lock(State())
         LiveObjects.born(.bodyStream)
         if let ticket { ticket.watch(self, .bodyStream, origin: origin.description) }
@@ -146,6 +147,8 @@ public final class BodyStream: CensusMember {
         }
     }
 
+    private enum WaitAnswer { case ready, waiting, taken }
+
     /// The next piece; nil at the end of a complete body.
     package func next() async throws(NetworkError) -> Data? {
         while true {
@@ -157,18 +160,23 @@ public final class BodyStream: CensusMember {
                 if let error { throw error }
                 return nil
             case .wait:
+                var isTaken = false
                 await withTaskCancellationHandler {
                     await withCheckedContinuation { continuation in
-                        let ready = state.withLock { state -> Bool in
-                            if state.next < state.chunks.count || state.end != nil || state.isAbandoned { return true }
+                        let answer = state.withLock { state -> WaitAnswer in
+                            if state.next < state.chunks.count || state.end != nil || state.isAbandoned { return .ready }
+                            guard state.waiter == nil else { return .taken }
                             state.waiter = continuation
-                            return false
+                            return .waiting
                         }
-                        if ready { continuation.resume() }
+                        isTaken = answer == .taken
+                        if answer != .waiting { continuation.resume() }
                     }
                 } onCancel: {
                     abandon(.taskCancelled)
                 }
+                // Whoever waits first would never be woken again.
+                if isTaken { throw NetworkError(.invalidOption, phase: .receiving, message: "somebody else reads this body already") }
                 if Task.isCancelled, state.withLock({ $0.end == nil }) {
                     finish(.cancelled(.taskCancelled, requestID: 0))
                 }

@@ -10,6 +10,8 @@ struct CurlError {
         let (name, phase) = meaning
         var text = String(cString: easy.errorText)
         if text.isEmpty { text = String(cString: curl_easy_strerror(code)) }
+        // It names the host of the URL, which nobody tried to reach.
+        if code == CURLE_COULDNT_CONNECT, let path = easy.loop.settings.unixSocketPath { text = "cannot connect to the unix socket \(path)" }
         return easy.error(name, text, phase: phase, curl: Int32(bitPattern: code.rawValue))
     }
 

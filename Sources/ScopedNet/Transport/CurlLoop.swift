@@ -73,7 +73,8 @@ final class CurlLoop {
         // Safety: the loop outlives the multi handle: `close()` cleans it up before `run()` returns and releases the loop.
         let context = Unmanaged.passUnretained(self).toOpaque()
         // Our own queue holds the limits; libcurl's are a net below it, and its pool must hold more than can be in flight.
-        let pool = settings.limits.total + 16
+        let pool = min(max(1, settings.limits.total), Int(Int32.max) - 16) + 16
+        let streams = min(max(1, settings.limits.streamsPerHost), Int(Int32.max))
         let codes = [
             scurl_multi_set_socket_callback(multi, CurlCallbacks.socket),
             scurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context),
@@ -82,7 +83,7 @@ final class CurlLoop {
             scurl_multi_set_long(multi, CURLMOPT_PIPELINING, SCURL_PIPE_MULTIPLEX),
             scurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, pool),
             scurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, pool),
-            scurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, settings.limits.streamsPerHost),
+            scurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, streams),
         ]
         guard codes.allSatisfy({ $0 == CURLM_OK }) else {
             curl_multi_cleanup(multi)

@@ -96,7 +96,13 @@ final class EasyProfile {
     }
 
     private func applyNetwork(_ options: borrowing CurlOptions) throws(NetworkError) {
-        if let path = settings.unixSocketPath { try options.require(CURLOPT_UNIX_SOCKET_PATH, path, "unixSocketPath") }
+        if let path = settings.unixSocketPath {
+            // sun_path of unix(7), with its NUL.
+            guard path.utf8.count < 108, !path.isEmpty, !path.utf8.contains(0) else {
+                throw NetworkError(.invalidOption, phase: .preparing, message: "the unix socket path must have 1 to 107 bytes and no NUL")
+            }
+            try options.require(CURLOPT_UNIX_SOCKET_PATH, path, "unixSocketPath")
+        }
         if let local = settings.localAddress { try options.require(CURLOPT_INTERFACE, local, "localAddress") }
         switch settings.addressFamily {
         case .any: break
@@ -109,6 +115,8 @@ final class EasyProfile {
             // Never let libcurl read the environment for each request: it was read once, by `environment`.
             options.set(CURLOPT_PROXY, "")
         case .explicit(let url, let credentials, let bypass):
+            // To libcurl that means no proxy: what was to be hidden would go out directly.
+            guard !url.isEmpty else { throw NetworkError(.invalidOption, phase: .preparing, message: "the proxy URL is empty; use .none for no proxy") }
             try options.require(CURLOPT_PROXY, url, "proxy")
             try options.require(CURLOPT_NOPROXY, bypass.joined(separator: ","), "proxy bypass")
             if let credentials {

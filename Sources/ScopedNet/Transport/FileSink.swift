@@ -16,13 +16,31 @@ public final class FileSink: @unchecked Sendable {
     package init(destination: String, calls: FileCalls = .system) {
         self.destination = destination
         self.calls = calls
-        temporary = destination + ".scopednet-\(getpid())-\(Identifier.next())"
+        temporary = Self.stem(destination) + ".scopednet-\(getpid())-\(Identifier.next())"
     }
 
     deinit { discard() }
 
+    /// A name in the folder of the destination that leaves room for a suffix: 255 bytes are the most (NAME_MAX), 4 a letter at most.
+    private static func stem(_ destination: String) -> String {
+        let start = destination.lastIndex(of: "/").map(destination.index(after:)) ?? destination.startIndex
+        return destination[..<start] + String(String.UnicodeScalarView(destination[start...].unicodeScalars.prefix(48)))
+    }
+
+    /// rename(2) replaces devices, FIFOs and sockets, too: for root a download to `/dev/null` would be the end of it.
+    private func checkDestination() throws(NetworkError) {
+        var status = stat()
+        guard stat(destination, &status) == 0 else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFDIR: throw .file(EISDIR, "cannot replace \(destination)")
+        default: throw NetworkError(.fileUnwritable, phase: .receiving, message: "\(destination) is not a regular file")
+        }
+    }
+
     private func open() throws(NetworkError) {
         guard descriptor < 0 else { return }
+        try checkDestination()
         descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         if descriptor < 0 { throw .file(errno, "cannot create \(temporary)") }
     }
@@ -105,6 +123,11 @@ public final class FileSink: @unchecked Sendable {
 }
 
 extension NetworkError {
+    /// The system would read such a path up to the NUL and take another file.
+    static func nulInPath(_ path: String, _ code: Code) -> NetworkError {
+        NetworkError(code, phase: .preparing, message: "the path '\(path)' contains a NUL")
+    }
+
     static func file(_ code: Int32, _ what: String) -> NetworkError {
         let text = String(cString: strerror(code))
         return NetworkError(

@@ -84,6 +84,11 @@ public final class RequestURL: Sendable {
             curl_url_cleanup(handle)
             throw NetworkError(.unsupportedScheme, phase: .preparing, message: "'\(scheme)' is not supported; use http or https")
         }
+        // libcurl converts by the program's locale, which Swift programs leave at "C"; said here rather than by its "bad/illegal format".
+        guard host.utf8.allSatisfy({ $0 < 0x80 }) || part(CURLUPART_HOST, Int32(CURLU_PUNYCODE)) != nil else {
+            curl_url_cleanup(handle)
+            throw .invalidURL(text, "its host name is not ASCII and cannot be converted here; write it as xn--…")
+        }
         self.handle = handle
         self.scheme = scheme
         self.host = host

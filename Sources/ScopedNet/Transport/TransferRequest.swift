@@ -135,7 +135,7 @@ public struct Timeouts: Sendable, Hashable {
 
 /// Which HTTP version to speak.
 public enum HTTPVersionPolicy: Sendable, Hashable {
-    /// HTTP/2 by ALPN over TLS, HTTP/1.1 otherwise. Below libcurl 8, streamed, suspendable and large uploading requests use
+    /// HTTP/2 by ALPN over TLS, HTTP/1.1 otherwise. Below libcurl 8, streamed responses and large uploads use
     /// HTTP/1.1: a paused HTTP/2 stream buffers up to its whole window there.
     case automatic
     case http1

@@ -33,7 +33,9 @@ final class UploadFeed {
             source = .data(data, copy: copy)
             isDone = true
         case .file(let path):
-            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard !path.utf8.contains(0) else { throw .nulInPath(path, .fileUnreadable) }
+            // Without blocking: opening a FIFO would wait for its writer, and the whole session with it.
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
             guard descriptor >= 0 else { throw .unreadable(path, "the file to upload") }
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

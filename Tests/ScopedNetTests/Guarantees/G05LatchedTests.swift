@@ -109,4 +109,20 @@ import Testing
             #expect(trace.lines == ["end true"])
         }
     }
+
+    /// The task was cancelled before there was a run to cancel.
+    @Test func aCancelBeforeTheAwaitIsNotLost() async throws {
+        try await withHouse { house in
+            house.server.on("/x", .ok("x"))
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                do throws(NetworkError) {
+                    _ = try await house.session.request(house.url("/x")).value()
+                    return "delivered"
+                } catch { return "\(error.code) \(error.cancelReason?.description ?? "-")" }
+            }
+            let outcome = await task.value
+            #expect(outcome == "cancelled task cancelled")
+        }
+    }
 }

@@ -69,6 +69,33 @@ import Testing
         deinit { action() }
     }
 
+    /// A closure that is let go by the bag's end finds all its siblings cancelled, whichever is torn down first.
+    @Test func allGatesCloseBeforeAnythingIsTornDown() async throws {
+        final class Probe: Sendable {
+            let look: @Sendable () -> Void
+            init(_ look: @escaping @Sendable () -> Void) { self.look = look }
+            deinit { look() }
+        }
+        try await withStage { session, stage in
+            let bag = DeallocBag()
+            let runs = Lock<[Run]>([])
+            let seen = Trace()
+            for _ in 0..<3 {
+                let probe = Probe {
+                    let siblings = runs.withLock { $0 }
+                    seen.add("\(siblings.count) \(siblings.allSatisfy { $0.status.stage == .cancelled })")
+                }
+                let run = session.request("http://h/").onSuccess { _ in _ = probe }.start(in: bag).run
+                runs.withLock { $0.append(run) }
+            }
+            await stage.waitForStarts(3)
+            bag.end()
+            #expect(seen.lines == ["3 true", "3 true", "3 true"])
+            runs.withLock { $0 = [] }
+            await session.agent.idle()
+        }
+    }
+
     @Test func insertingIntoAnEndedBagCancelsAtOnce() async throws {
         try await withStage { session, stage in
             let bag = DeallocBag()

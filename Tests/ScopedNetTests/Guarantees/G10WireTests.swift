@@ -5,17 +5,19 @@ import Testing
 @testable import ScopedNet
 
 /// G10: the wire falls silent too.
-@Suite struct G10WireTests {
+@Suite(.timeLimit(.minutes(1))) struct G10WireTests {
     @Test(arguments: ["run", "bag", "handle"])
     func theServerSeesTheClose(how: String) async throws {
         try await withHouse { house in
-            house.server.on("/endless", ScriptedResponse(body: .repeating(1, count: 2_000_000_000)).paced(bytes: 4096, every: .milliseconds(1)))
+            house.server.on("/endless", ScriptedResponse(body: .repeating(1, count: 200_000_000)).paced(bytes: 4096, every: .milliseconds(1)))
             var bag: DeallocBag? = DeallocBag()
             var request: Request<Data>? = house.session.request(house.url("/endless"))
             if how == "handle" { request?.options { $0.release = .cancelOnRelease } }
             var run: Run? = request!.start(in: bag!).run
             let recorded = try await house.server.takeRequest()
             try await recorded.waitForBodyBytesSent(10_000)
+            // Still under way: what closes the connection is the cancel, and no limit on the body.
+            #expect(run?.status.stage == .transferring)
             switch how {
             case "run": run?.cancel()
             case "bag": bag = nil
@@ -25,7 +27,7 @@ import Testing
             let sent = recorded.bodyBytesSent
             await house.agent.idle()
             #expect(recorded.bodyBytesSent == sent)
-            #expect(sent < 2_000_000_000)
+            #expect(sent < 200_000_000)
             _ = (run, request, bag)
         }
     }

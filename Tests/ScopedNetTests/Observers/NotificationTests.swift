@@ -61,6 +61,26 @@ import Testing
         #expect(listener.trace.lines == ["didResume - ", "didComplete - filePath,metrics,response,value"])
     }
 
+    @Test func aCancelledRunCompletesWithItsReason() async throws {
+        let listener = Listener()
+        listener.listen()
+        let reasons = Trace()
+        let token = listener.center.addObserver(forName: .requestDidComplete, object: nil, queue: nil) { note in
+            let error = note.userInfo?[RequestNotifications.Key.error] as? NetworkError
+            let run = note.object as? RunInfo
+            reasons.add("\(error?.code.description ?? "-") \(error?.cancelReason?.description ?? "-") \(error?.requestID == run?.id)")
+        }
+        try await withStage({ $0.observers = [RequestNotifications(center: listener.center)] }) { session, stage in
+            let run = session.request("http://h/").start().run
+            await stage.waitForStarts(1)
+            run.cancel()
+            await session.agent.idle()
+        }
+        listener.center.removeObserver(token)
+        #expect(listener.trace.lines == ["didResume - ", "didComplete - cancelReason,error"])
+        #expect(reasons.lines == ["cancelled explicit true"])
+    }
+
     /// Suspending what is suspended, resuming what goes on and cancelling what has ended post nothing.
     @Test func onlyRealTransitionsArePosted() async throws {
         let listener = Listener()

@@ -17,6 +17,15 @@ import Testing
         #expect(!RequestURL.placeholder(text).description.contains("hunter2"))
     }
 
+    /// libcurl converts by the locale, and the tests' is "C"; in another it works, and that is fine, too.
+    @Test func aHostBeyondASCIIIsRefusedWithAdvice() throws {
+        do throws(NetworkError) { _ = try RequestURL("http://b\u{FC}cher.test/") } catch {
+            #expect(error.code == .invalidURL)
+            #expect(error.message.contains("xn--"))
+        }
+        #expect(try RequestURL("http://xn--bcher-kva.test/").host == "xn--bcher-kva.test")
+    }
+
     /// Two spellings of one host would have two pools, two budgets and two sets of credentials.
     @Test func aHostIsWhatItWillBeUsedAs() throws {
         #expect(try RequestURL("http://1%31/").host == RequestURL("http://11/").host)

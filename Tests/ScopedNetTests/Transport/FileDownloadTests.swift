@@ -65,6 +65,46 @@ struct FileDownloadTests {
         try await expectUntouched(ScriptedResponse(status: 300, headers: ["Location": "/x"], body: .bytes([1])), .unacceptableStatus)
     }
 
+    private func expectRefused(_ destination: URL, _ code: NetworkError.Code, _ message: String) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("new"))
+            let error = try await wire.session.download(wire.url + "/", to: destination).failure()
+            #expect(error.code == code)
+            #expect(error.message.contains(message), "\(error)")
+        }
+    }
+
+    /// rename(2) would put a file in the place of a device: for root the end of `/dev/null`.
+    @Test func onlyARegularFileIsReplaced() async throws {
+        try #require(mkfifo(file.path, 0o600) == 0)
+        try await expectRefused(file, .fileUnwritable, "is not a regular file")
+        var status = stat()
+        #expect(stat(file.path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        try await expectRefused(URL(filePath: "/dev/null"), .fileUnwritable, "is not a regular file")
+        #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+        #expect(folder.names == ["file"])
+    }
+
+    @Test func aDestinationThatIsNoFile() async throws {
+        let elsewhere = try #require(URL(string: "http://elsewhere.test" + file.path))
+        try await expectRefused(elsewhere, .invalidOption, "must be a file URL")
+        // The system would write to the path up to the NUL.
+        let odd = try #require(URL(string: "file://" + file.path + "%00.txt"))
+        try await expectRefused(odd, .fileUnwritable, "NUL")
+        #expect(folder.names == [])
+    }
+
+    @Test(arguments: ["n", "é", "漢"])
+    func theNameMayBeAsLongAsTheSystemAllows(_ letter: String) async throws {
+        let name = String(repeating: letter, count: 255 / letter.utf8.count)
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("new"))
+            _ = try await wire.session.download(wire.url + "/", to: URL(fileURLWithPath: folder.path + "/" + name)).value()
+        }
+        #expect(folder.names == [name])
+        #expect(folder.contents(of: name) == Data("new".utf8))
+    }
+
     @Test func aCodedBodyIsDecodedIntoTheFile() async throws {
         for sample in CodedBodies.samples {
             try await withWire { wire async throws in

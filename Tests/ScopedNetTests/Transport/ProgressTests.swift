@@ -88,4 +88,17 @@ struct ProgressTests {
             check(progress.all, total: Int64(coded.count))
         }
     }
+
+    /// Whoever read the last bytes in time heard of the end twice.
+    @Test func theSameCountIsReportedOnce() {
+        func step(_ from: Int64, _ total: Int64?, _ to: Int64, _ newTotal: Int64?) -> Bool {
+            TransferProgress(completed: from, total: total).isFollowed(by: TransferProgress(completed: to, total: newTotal))
+        }
+        #expect(step(-1, nil, 0, nil))
+        #expect(step(5, 10, 6, 10))
+        #expect(step(5, nil, 5, 5))
+        #expect(!step(10, 10, 10, 10))
+        #expect(!step(5, 10, 5, nil))
+        #expect(!step(5, 10, 4, 10))
+    }
 }

@@ -18,6 +18,41 @@ struct StreamedBodyTests {
         }
     }
 
+    @Test(arguments: [1, 0, -1, Int.min, Int.max])
+    func everyWindowLetsTheBodyThrough(_ window: Int) async throws {
+        let body = bytes(300_000)
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.bytes(Array(body))))
+            var collected = Data()
+            for try await piece in try await wire.session.stream(wire.url + "/", window: window).bytes { collected += piece }
+            #expect(collected.isSame(as: body))
+        }
+    }
+
+    @Test func aSecondReaderIsToldSoAndTheFirstGoesOn() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("body").stalling(.afterHead))
+            let bytes = try await wire.session.stream(wire.url + "/").bytes
+            var got: [String] = []
+            await withTaskGroup(of: String.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        var iterator = bytes.makeAsyncIterator()
+                        do throws(NetworkError) {
+                            return String(decoding: try await iterator.next() ?? Data(), as: UTF8.self)
+                        } catch {
+                            // Only now: the other one waits, whoever that is.
+                            wire.server.releaseStalls()
+                            return error.code.description
+                        }
+                    }
+                }
+                for await text in group { got.append(text) }
+            }
+            #expect(got.sorted() == ["body", "invalidOption"])
+        }
+    }
+
     @Test func theReaderHoldsBackTheServer() async throws {
         let window = 64 << 10
         let total = 256 << 20

@@ -75,6 +75,23 @@ struct TransportAddressTests {
         withExtendedLifetime(reservation) {}
     }
 
+    @Test(arguments: ["", String(repeating: "s", count: 108), "/tmp/a\0b"])
+    func aUnixSocketThatCannotBe(_ path: String) async throws {
+        try await withSession { $0.transport.unixSocketPath = path } _: { session async throws in
+            let error = try await session.request("http://host/").failure()
+            #expect(error.code == .invalidOption)
+            #expect(error.message.contains("unix socket path"))
+        }
+    }
+
+    @Test func aUnixSocketNobodyListensOnIsNamed() async throws {
+        try await withSession { $0.transport.unixSocketPath = "/nowhere/socket" } _: { session async throws in
+            let error = try await session.request("http://host/").failure()
+            #expect(error.code == .connectionFailed)
+            #expect(error.message.contains("/nowhere/socket"))
+        }
+    }
+
     @Test func nobodyThere() async throws {
         try await withSession { session async throws in
             let refused = try await session.request("http://127.0.0.1:1/").failure()

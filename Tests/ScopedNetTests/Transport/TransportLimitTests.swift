@@ -32,6 +32,21 @@ struct TransportLimitTests {
         }
     }
 
+    /// `.max` is how programs spell "no limit".
+    @Test(arguments: [Int.max, Int.max - 1, Int(Int32.max), 0, -1, Int.min])
+    func anyNumberIsALimit(_ number: Int) async throws {
+        try await withWire {
+            $0.limits.total = number
+            $0.limits.perHost = number
+            $0.limits.streamsPerHost = number
+            $0.limits.queued = number
+        } _: { wire async throws in
+            wire.server.on("/", .ok("x"))
+            for _ in 0..<2 { #expect(try await wire.get().response().status == 200) }
+            #expect(wire.server.connectionsAccepted == 1)
+        }
+    }
+
     @Test func theTotalLimitHoldsOverHosts() async throws {
         try await withLoopbackServer { first async throws in
             try await withLoopbackServer { second async throws in

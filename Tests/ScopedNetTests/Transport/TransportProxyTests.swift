@@ -118,7 +118,7 @@ struct TransportProxyTests {
         }
     }
 
-    @Test(arguments: ["bogus://127.0.0.1:8", "http://"])
+    @Test(arguments: ["bogus://127.0.0.1:8", "http://", ""])
     func aProxyThatMakesNoSenseIsAnError(_ proxy: String) async throws {
         try await withWire { $0.proxy = .explicit(url: proxy) } _: { wire async throws in
             let error = try await wire.get().failure()

@@ -53,6 +53,29 @@ struct UploadTests {
         }
     }
 
+    /// Opening a FIFO waits for its writer; nobody else may wait with it.
+    @Test func aFIFOIsRefusedAndNobodyWaits() async throws {
+        let fifo = folder.path + "/fifo"
+        try #require(mkfifo(fifo, 0o600) == 0)
+        try await withEcho { wire async throws in
+            let error = try await wire.session.request(wire.url + "/", method: .put, body: .file(fifo)).failure()
+            #expect(error.code == .fileUnreadable)
+            #expect(error.message == "\(fifo) is not a regular file")
+            #expect(try await wire.send(method: "PUT", body: .data(bytes(3))).body.count == 3)
+        }
+    }
+
+    /// The system would read the path up to the NUL and send that file.
+    @Test func aPathWithANULIsNoOtherFile() async throws {
+        let path = folder.write(bytes(10), to: "up")
+        try await withEcho { wire async throws in
+            let error = try await wire.session.request(wire.url + "/", method: .put, body: .file(path + "\0.txt")).failure()
+            #expect(error.code == .fileUnreadable)
+            #expect(error.message.contains("NUL"))
+            #expect(wire.server.connectionsAccepted == 0)
+        }
+    }
+
     @Test(arguments: sizes)
     func sequenceOfKnownLength(_ size: Int) async throws {
         try await withEcho { wire async throws in
