@@ -29,15 +29,16 @@ package final class AdmissionQueue: Sendable {
         state = Lock(State(queue: PendingQueue(limits: bounds)))
     }
 
-    private var now: Duration { .nanoseconds(Int64(clamping: timing.now())) }
+    private var now: Duration { .nanoseconds(nanoseconds) }
+    private var nanoseconds: Int64 { Int64(clamping: timing.now()) }
 
     package func submit(_ run: RunCore) -> Submission {
-        let now = now
+        let now = nanoseconds
         let host = run.originID
         let waiter = Waiter(run: run, exchange: run.exchangeID.number)
         let priority = run.template.options.priority
         let answer = state.withLock { state in
-            let answer = state.queue.submit(waiter, host: host, priority: priority, now: now)
+            let answer = state.queue.submit(waiter, host: host, priority: priority, nanoseconds: now)
             // A place that is another's by now does no harm: who takes a run out asks whether it is the one that waits there.
             run.queuePlace = state.queue.lastPlace
             return answer
@@ -51,8 +52,8 @@ package final class AdmissionQueue: Sendable {
 
     /// A slot is free again; whoever is next begins.
     package func release(_ origin: UInt32) {
-        let now = now
-        let next = state.withLock { $0.queue.finished(host: origin, now: now) }
+        let now = nanoseconds
+        let next = state.withLock { $0.queue.finished(host: origin, nanoseconds: now) }
         if let next { grant(next.run) }
     }
 
@@ -64,8 +65,8 @@ package final class AdmissionQueue: Sendable {
             // Read before: a run that was parked may be resumed, and redirected, while this thread still holds its slot.
             let origin = run.originID
             if run.beginTransfer() { return }
-            let now = now
-            guard let next = state.withLock({ $0.queue.finished(host: origin, now: now) }) else { return }
+            let now = nanoseconds
+            guard let next = state.withLock({ $0.queue.finished(host: origin, nanoseconds: now) }) else { return }
             run = next.run
         }
     }

@@ -37,6 +37,8 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
     private var slots: [Slot] = []
     private var indices: [Host: Int32] = [:]
     private var firstFree: Int32 = -1
+    /// The one submitted to last, and most likely asked for next. The slot itself says whether it still is that host's.
+    private var latest = 0
     private var rings = [Ring](repeating: Ring(), count: 6)
     private var heap: [Int32] = []
 
@@ -45,12 +47,17 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
         _modify { yield &slots[Int(index)] }
     }
 
-    func index(of host: Host) -> Int32? { indices[host] }
+    func index(of host: Host) -> Int32? { isLatest(host) ? Int32(latest) : indices[host] }
+
+    private func isLatest(_ host: Host) -> Bool { latest < slots.count && slots[latest].host == host }
 
     var indicesInUse: [Int32] { Array(indices.values) }
 
     mutating func makeIndex(of host: Host) -> Int32 {
-        if let index = indices[host] { return index }
+        if let index = index(of: host) {
+            latest = Int(index)
+            return index
+        }
         let index: Int32
         if firstFree == Self.none {
             index = Int32(slots.count)

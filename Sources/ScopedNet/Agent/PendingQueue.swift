@@ -71,7 +71,12 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
 
     /// Brings in an item. The same item must not be waiting already.
     package mutating func submit(_ item: Item, host: Host, priority: Priority, now: Duration) -> Submission {
-        advance(to: now)
+        submit(item, host: host, priority: priority, nanoseconds: now.clampedNanoseconds)
+    }
+
+    /// The same by a clock that counts nanoseconds anyway: a `Duration` of them is two 128-bit multiplications away, and as many back.
+    package mutating func submit(_ item: Item, host: Host, priority: Priority, nanoseconds: Int64) -> Submission {
+        advance(to: nanoseconds)
         let index = hosts.makeIndex(of: host)
         if activeCount < limits.total, Int(hosts[index].active) < limit(of: index) {
             activeCount += 1
@@ -92,7 +97,12 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
     ///
     /// - Returns: the item that starts now, if any. One slot came free, so there cannot be two.
     package mutating func finished(host: Host, now: Duration) -> Item? {
-        advance(to: now)
+        finished(host: host, nanoseconds: now.clampedNanoseconds)
+    }
+
+    /// The same by a clock that counts nanoseconds.
+    package mutating func finished(host: Host, nanoseconds: Int64) -> Item? {
+        advance(to: nanoseconds)
         guard let index = hosts.index(of: host), hosts[index].active > 0 else {
             preconditionFailure("PendingQueue: an item finished that was never started")
         }
@@ -146,7 +156,7 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
     /// once ``HostTable/maxIdle`` others have had nothing to do since.
     /// - Returns: the items that start now, the most urgent first.
     package mutating func setLimit(host: Host, _ limit: Int?, now: Duration) -> [Item] {
-        advance(to: now)
+        advance(to: now.clampedNanoseconds)
         let index = hosts.makeIndex(of: host)
         hosts[index].limit = limit.map { Int32(clamping: max(0, $0)) } ?? HostTable<Host>.noLimit
         place(index)
@@ -165,7 +175,7 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
     ///
     /// - Returns: the items that start now, the most urgent first.
     package mutating func resize(_ limits: Limits, now: Duration) -> [Item] {
-        advance(to: now)
+        advance(to: now.clampedNanoseconds)
         self.limits = limits
         for index in hosts.indicesInUse {
             place(index)
@@ -190,8 +200,8 @@ extension PendingQueue {
     }
 
     /// Sets the clock, and moves up the hosts whose best item has aged into the next ring meanwhile.
-    private mutating func advance(to now: Duration) {
-        clock = max(clock, now.clampedNanoseconds)
+    private mutating func advance(to nanoseconds: Int64) {
+        clock = max(clock, min(max(nanoseconds, -(.max / 2)), .max / 2))
         while let host = hosts.nextRise(before: clock) { place(host) }
     }
 

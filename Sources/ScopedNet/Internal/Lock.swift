@@ -5,11 +5,11 @@ import Glibc
 /// `Synchronization.Mutex` hands over directly through a priority-inheritance futex and collapses when threads outnumber
 /// cores (measured: 3 µs an operation against 40 ns), and its slow path is invisible to the thread sanitizer. A critical
 /// section here only swaps values: no callback, observer, curl or file call, and no last release of a caller's object.
-package struct Lock<Value>: ~Copyable, @unchecked Sendable {
+package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     // Safety: the value is reached only inside `withLock`, which holds the mutex that lives beside it; both are created in `init` and
     // destroyed in `deinit`, when no other reference exists (the type is not copyable). A value that is not Sendable enters by
     // `sending` and is never handed out by reference.
-    private struct Cell {
+    private struct Cell: ~Copyable {
         var mutex = pthread_mutex_t()
         var value: Value
     }

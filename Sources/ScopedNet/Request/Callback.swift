@@ -122,8 +122,11 @@ package enum CallbackList<Payload: Sendable>: Sendable {
 
     /// True when every callback may run on `lane`.
     package func fits(_ lane: DeliveryLane) -> Bool {
-        var fits = true
-        forEach { if let own = $0.lane, own !== lane { fits = false } }
-        return fits
+        func fits(_ callback: Callback<Payload>) -> Bool { callback.lane == nil || callback.lane === lane }
+        return switch self {
+        case .none: true
+        case .one(let callback): fits(callback)
+        case .many(let callbacks): callbacks.allSatisfy(fits)
+        }
     }
 }

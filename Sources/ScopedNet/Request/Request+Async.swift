@@ -18,7 +18,7 @@ extension Request {
             await withUnsafeContinuation { continuation in
                 var handlers = RunHandlers()
                 handlers.resolve = { continuation.resume(returning: $0) }
-                switch start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: handlers) {
+                switch start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: consume handlers) {
                 case .started(let run): canceller.arm(run.core)
                 case .refused(let existing):
                     continuation.resume(

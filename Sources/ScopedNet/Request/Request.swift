@@ -69,7 +69,7 @@ public final class Request<Value: Sendable>: Sendable {
     // MARK: Starting
 
     package func start(
-        in bag: BagStorage?, origin: CodeOrigin, handlers extra: RunHandlers? = nil, stream: BodyStream? = nil
+        in bag: BagStorage?, origin: CodeOrigin, handlers extra: consuming RunHandlers? = nil, stream: BodyStream? = nil
     ) -> StartResult {
         var handlers = RunHandlers()
         var (token, description, known) = state.withLock { state in
@@ -77,8 +77,9 @@ public final class Request<Value: Sendable>: Sendable {
             if let delegate = state.delegate { handlers.delegate = delegate }
             return (state.token, state.description, state.template)
         }
-        let (settled, error) = known.map { ($0, nil) } ?? prepare(description)
-        if let extra { handlers.merge(extra) }
+        var error: NetworkError?
+        let settled = known ?? prepare(description, &error)
+        if let extra = consume extra { handlers.merge(extra) }
         let run = RequestRun(
             template: settled, requestID: id, session: session, decoder: decoder.any, handlers: consume handlers, stream: stream, scope: bag?.label,
             repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
@@ -127,19 +128,18 @@ public final class Request<Value: Sendable>: Sendable {
 
     private func prepared() -> RequestTemplate {
         let (description, known) = state.withLock { ($0.description, $0.template) }
-        return known ?? prepare(description).0
+        var error: NetworkError?
+        return known ?? prepare(description, &error)
     }
 
     /// Checks the description; what is wrong with it becomes the run's failure.
-    private func prepare(_ description: RequestDescription) -> (RequestTemplate, NetworkError?) {
-        do throws(NetworkError) {
-            return (try session.template(description), nil)
-        } catch {
+    private func prepare(_ description: RequestDescription, _ failure: inout NetworkError?) -> RequestTemplate {
+        do throws(NetworkError) { return try session.template(description) } catch {
+            failure = error
             // Carries the options to the failing run.
-            let template = RequestTemplate(
+            return RequestTemplate(
                 url: .placeholder(description.url), method: description.method, fields: [:], headers: .empty, body: nil,
                 options: description.options.value, transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
-            return (template, error)
         }
     }
 
@@ -190,7 +190,7 @@ extension Request: CensusMember {
 }
 
 /// What a request holds between its starts. Not nested: it does not depend on the type of the value.
-private struct RequestState {
+private struct RequestState: ~Copyable {
     var description: RequestDescription
     /// Made at the first start and after each change; runs share it.
     var template: RequestTemplate?
@@ -201,7 +201,7 @@ private struct RequestState {
 }
 
 extension RunHandlers {
-    fileprivate mutating func merge(_ other: RunHandlers) {
+    fileprivate mutating func merge(_ other: consuming RunHandlers) {
         func add<Payload: Sendable>(_ list: inout CallbackList<Payload>, _ more: CallbackList<Payload>) {
             if list.isEmpty { list = more } else { more.forEach { list.append($0) } }
         }

@@ -25,9 +25,10 @@ extension RequestDelegate {
     public func requestDidEnd(_ run: RunInfo) {}
 }
 
-/// A weak delegate and the place where it may be called.
-package struct DelegateReference: @unchecked Sendable {
-    // Safety: the reference is constant and its load atomic; the delegate is called on `lane` only, which stands for the isolation
+/// A weak delegate and the place where it may be called. A class, so that who has none pays for a nil and not for an empty weak
+/// reference.
+package final class DelegateReference: @unchecked Sendable {
+    // Safety: the reference is written in `init` only and its load atomic; the delegate is called on `lane` only, which stands for the isolation
     // it was set in, or (nil) takes Sendable delegates only.
     package let lane: DeliveryLane?
     package private(set) weak var delegate: (any RequestDelegate)?

@@ -16,7 +16,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
     private let stream: BodyStream?
 
     package init(
-        template: RequestTemplate, requestID: UInt64, session: Session, decoder: AnyDecoder, handlers: RunHandlers,
+        template: RequestTemplate, requestID: UInt64, session: Session, decoder: AnyDecoder, handlers: consuming RunHandlers,
         stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
     ) {
         self.decoder = decoder
@@ -52,10 +52,9 @@ package final class RequestRun: RunCore, @unchecked Sendable {
 
     override func releaseHandlers() {
         // Moved out first: a capture's deinit may come back through any door.
-        var old = RunHandlers()
-        old.end = handlers.end
-        old.resolve = handlers.resolve
-        swap(&old, &handlers)
+        var old = handlers.take()
+        swap(&old.end, &handlers.end)
+        swap(&old.resolve, &handlers.resolve)
     }
 
     // MARK: Processing
@@ -177,9 +176,11 @@ package final class RequestRun: RunCore, @unchecked Sendable {
     /// After the last call: closures are destroyed, then the spinner stops, then the agent lets go.
     private func endCalls(_ outcome: RunOutcome) {
         StepDoor.pass(.afterCall, id)
-        let end = handlers.end
-        let resolve = handlers.resolve
-        handlers = RunHandlers()
+        var closures = handlers.take()
+        var end = CallbackList<EndReason>.none
+        swap(&end, &closures.end)
+        let resolve = closures.resolve
+        _ = consume closures
         endGate()
         let reason: EndReason
         switch outcome {
@@ -313,7 +314,7 @@ private struct RunInterest: OptionSet, Sendable {
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    init(_ handlers: RunHandlers) {
+    init(_ handlers: borrowing RunHandlers) {
         self = handlers.delegate != nil ? .everything : []
         if !handlers.head.isEmpty { insert(.head) }
         if !handlers.sent.isEmpty { insert(.sent) }

@@ -226,8 +226,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     }
 
     private var closedBag: BagStorage? {
-        // Safety: `bag` is written once and kept as long as this run, so asking it need not hold it. (Five times for each run.)
-        if let bag, Unmanaged.passUnretained(bag)._withUnsafeGuaranteedRef({ $0.isClosed }) { return bag }
+        if isBagClosed { return bag }
         guard rareFlag.load(ordering: .acquiring) else { return nil }
         return Rare.of(id).bags.first { $0.isClosed }
     }

@@ -1,8 +1,9 @@
 /// How the work of a run ended.
 package typealias RunOutcome = Result<AnyResponse, NetworkError>
 
-/// The closures of one run. Moved out and destroyed exactly once, by whoever wins the run's last step.
-package struct RunHandlers: Sendable {
+/// The closures of one run. Moved out and destroyed exactly once, by whoever wins the run's last step: not copyable, so that no second
+/// reference to a closure can stay behind, and none is counted on the way.
+package struct RunHandlers: ~Copyable, Sendable {
     package var success: CallbackList<AnyResponse> = .none
     package var failure: CallbackList<NetworkError> = .none
     package var end: CallbackList<EndReason> = .none
@@ -21,6 +22,13 @@ package struct RunHandlers: Sendable {
     }
 
     package init() {}
+
+    /// Moves everything out.
+    package mutating func take() -> RunHandlers {
+        var taken = RunHandlers()
+        swap(&taken, &self)
+        return taken
+    }
 
     package var head: CallbackList<ResponseHead> {
         get { rare?.head ?? .none }

@@ -42,13 +42,15 @@ package struct ResponseParts: Sendable {
 package struct AttemptList: Sendable {
     private var earlier: [TransferMetrics] = []
     package private(set) var last: TransferMetrics?
+    /// Asked without copying what there would be.
+    private var hasLast = false
 
     package init() {}
 
-    package mutating func append(_ metrics: TransferMetrics) {
-        guard let former = last else { return last = metrics }
-        earlier.append(former)
-        last = metrics
+    package mutating func append(_ metrics: consuming TransferMetrics) {
+        if hasLast, let former = last { earlier.append(former) }
+        hasLast = true
+        last = consume metrics
     }
 
     package var all: [TransferMetrics] { last.map { earlier + [$0] } ?? [] }

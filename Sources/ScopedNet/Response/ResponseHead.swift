@@ -10,12 +10,17 @@ public struct ResponseHead: Sendable {
     /// 100 to 999.
     public let status: Int
 
+    init(bytes: [UInt8], fieldsStart: Int, version: ResponseHeadParser.Version, hasContentEncoding: Bool, status: Int) {
+        self.bytes = bytes
+        self.fieldsStart = fieldsStart
+        wireVersion = version
+        self.hasContentEncoding = hasContentEncoding
+        self.status = status
+    }
+
     package init(_ parser: ResponseHeadParser) {
-        bytes = parser.head.bytes()
-        fieldsStart = parser.fieldsStart
-        wireVersion = parser.version
-        hasContentEncoding = parser.hasContentEncoding
-        status = parser.status
+        var parser = parser
+        self = parser.makeHead()
     }
 
     private func withFields<Result>(_ body: (FieldLines) -> Result) -> Result {

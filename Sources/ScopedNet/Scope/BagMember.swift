@@ -3,7 +3,7 @@ import Synchronization
 /// Something a bag can end. The links live inside, so that tracking a run allocates nothing.
 package class BagMember: @unchecked Sendable {
     // Safety: `next`, `previous`, `epoch` and `aftermath` are guarded by the lock of `bag`, except in a list that was taken out of its bag, which
-    // belongs to the thread that took it (a member that ends meanwhile sees another epoch and keeps off). `bag` is written once,
+    // belongs to the thread that took it (a member that ends meanwhile sees another epoch and keeps off). `bagReference` is written once,
     // by the inserter, between announcing and confirming the link, before anyone else can ask for it.
     fileprivate var next: Unmanaged<BagMember>?
     fileprivate var previous: Unmanaged<BagMember>?
@@ -11,9 +11,21 @@ package class BagMember: @unchecked Sendable {
     /// In a list that was taken: what its taker has left to do.
     fileprivate var aftermath = Aftermath.none
     private let link = Atomic<UInt8>(BagLink.none.rawValue)
-    fileprivate(set) var bag: BagStorage?
+    /// Retained here and released at the end: who asks it between does not count references.
+    private var bagReference: Unmanaged<BagStorage>?
 
     package init() {}
+
+    deinit { bagReference?.release() }
+
+    fileprivate func settle(in bag: BagStorage) {
+        bagReference?.release()
+        bagReference = .passRetained(bag)
+    }
+
+    final var bag: BagStorage? { bagReference?.takeUnretainedValue() }
+    /// Asked five times for each run.
+    final var isBagClosed: Bool { bagReference?._withUnsafeGuaranteedRef { $0.isClosed } ?? false }
 
     /// Who it is to `StepDoor`.
     var stepNumber: UInt64 { 0 }
@@ -71,7 +83,7 @@ package class BagMember: @unchecked Sendable {
     /// The member has ended: it leaves its bag.
     package final func leaveBag() {
         guard step({ $0.close() }) == .unlink else { return }
-        bag?.remove(self)
+        bagReference?._withUnsafeGuaranteedRef { $0.remove(self) }
     }
 }
 
@@ -112,7 +124,7 @@ package final class BagStorage: Sendable {
     /// - Returns: false when the bag has ended, or the member has; it is not in the list then.
     package func insert(_ member: BagMember) -> Bool {
         guard !isClosed, member.announce() else { return false }
-        member.bag = self
+        member.settle(in: self)
         StepDoor.pass(.announced, member.stepNumber)
         // "Ended" and the list are under one lock: a member is either refused or seen by the end.
         let accepted = state.withLock { state -> Bool in

@@ -26,7 +26,7 @@ extension Session {
                 stream.finish(error)
             }
         }
-        let started = request.start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: handlers, stream: stream)
+        let started = request.start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: consume handlers, stream: stream)
         let run = started.run
         if started.isRefused {
             throw NetworkError(.refused, phase: .preparing, message: "run \(run.id) is under way", requestID: run.id)

@@ -35,7 +35,7 @@ extension CurlEasy {
         metrics.times.total = time(CURLINFO_TOTAL_TIME_T)
         // libcurl's clock stands still since its last progress when we end the transfer: cancelled, timed out.
         if failure != nil { metrics.times.total = max(metrics.times.total, Int64(clamping: (monotonicNow() &- began) / 1_000)) }
-        metrics.bodyBytesSent = payload(time(CURLINFO_SIZE_UPLOAD_T))
+        if uploadFeed != nil { metrics.bodyBytesSent = payload(time(CURLINFO_SIZE_UPLOAD_T)) }
         metrics.bodyBytesReceived = received
         metrics.headerBytesReceived = number(CURLINFO_HEADER_SIZE)
         metrics.requestBytes = number(CURLINFO_REQUEST_SIZE)

@@ -8,6 +8,7 @@ extension CurlEasy {
             curl_easy_reset(handle)
             waitsForMultiplex = false
             bufferBytes = Self.usualBufferBytes
+            connectMilliseconds = nil
             try loop.profile.apply(to: self)
             isDirty = false
         }
@@ -15,7 +16,10 @@ extension CurlEasy {
         if loop.profile.choosesProxyPerRequest { try loop.profile.applyProxy(to: self, for: transfer.url) }
         options.note(scurl_set_url(handle, transfer.url.handle))
         options.note(scurl_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers.list))
-        options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
+        if transfer.options.connectMilliseconds != connectMilliseconds {
+            connectMilliseconds = transfer.options.connectMilliseconds
+            options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
+        }
         try setVersion(transfer, options)
         try setMethodAndBody(transfer, options)
         if transfer.options.bufferBytes != bufferBytes {

@@ -23,14 +23,14 @@ extension CurlEasy {
 
     func receivedInterimHead() {
         guard let transfer, let sink, transfer.wantsMilestones else { return }
-        sink.transfer(transfer.id, didReach: .informational(ResponseHead(parser)), turn: loop.turn)
+        sink.transfer(transfer.id, didReach: .informational(parser.makeHead()), turn: loop.turn)
     }
 
     func receivedHead() throws(ResponseHeadError) {
         headCompleted = loop.now
         try parser.checkFraming()
         guard let id, let sink else { return }
-        let complete = ResponseHead(parser)
+        let complete = parser.makeHead()
         destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
         head = complete
         connectStream()

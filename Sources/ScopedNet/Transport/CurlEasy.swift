@@ -20,6 +20,8 @@ final class CurlEasy {
     @exclusivity(unchecked) var waitsForMultiplex = false
     /// CURLOPT_BUFFERSIZE as it is set.
     @exclusivity(unchecked) var bufferBytes = CurlEasy.usualBufferBytes
+    /// CURLOPT_CONNECTTIMEOUT_MS as it is set; nil when that is not known.
+    @exclusivity(unchecked) var connectMilliseconds: Int?
     /// libcurl's own (CURL_MAX_WRITE_SIZE).
     static let usualBufferBytes = 16 << 10
 

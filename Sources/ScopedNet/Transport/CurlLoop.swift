@@ -14,7 +14,7 @@ final class CurlLoop {
     @exclusivity(unchecked) private(set) var share: UnsafeMutableRawPointer?
     let profile: EasyProfile
 
-    @exclusivity(unchecked) private var active: [TransferID: CurlEasy] = [:]
+    @exclusivity(unchecked) private var active = TransferTable<CurlEasy>()
     @exclusivity(unchecked) private var idle: [CurlEasy] = []
     @exclusivity(unchecked) private var commands: [NetworkThread.Command] = []
     /// When libcurl wants to be called without socket activity; `never` when it does not.
@@ -95,7 +95,7 @@ final class CurlLoop {
     private func close() {
         var refused = thread.close()
         for easy in active.values { easy.fail(with: .stopped(easy)) }
-        for easy in Array(active.values) { finish(easy, CURLE_ABORTED_BY_CALLBACK) }
+        for easy in active.values { finish(easy, CURLE_ABORTED_BY_CALLBACK) }
         refuse(&refused)
         turn.end()
         for easy in idle { easy.destroy() }
@@ -177,7 +177,7 @@ final class CurlLoop {
             guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
                 throw .resources("curl transfer", ENOMEM)
             }
-            active[transfer.id] = easy
+            active.insert(easy, for: transfer.id)
             arm(easy.nextDeadline(now: now))
             return true
         } catch {
@@ -233,7 +233,7 @@ final class CurlLoop {
 
     private func finish(_ easy: CurlEasy, _ code: CURLcode) {
         guard let multi, let id = easy.id, let sink = easy.sink else { return }
-        active[id] = nil
+        active.remove(id)
         let result = easy.result(code)
         curl_multi_remove_handle(multi, easy.handle)
         recycle(easy)
@@ -273,7 +273,7 @@ final class CurlLoop {
     private func runClocks() {
         guard nextSweep <= now else { return }
         nextSweep = Self.never
-        for easy in Array(active.values) {
+        for easy in active.values {
             if let error = easy.overdue(now: now) {
                 easy.fail(with: error)
                 abort(easy, CURLE_OPERATION_TIMEDOUT)

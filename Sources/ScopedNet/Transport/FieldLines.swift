@@ -99,6 +99,17 @@ struct FieldLines {
         }
     }
 
+    /// The same for a name that the program knows: its bytes lie there to be compared.
+    @inline(__always)
+    static func matches(_ bytes: UnsafeRawBufferPointer, known lowercased: StaticString) -> Bool {
+        for index in 0..<lowercased.utf8CodeUnitCount {
+            let (byte, expected) = (bytes[index], lowercased.utf8Start[index])
+            // The bit tells small letters from large ones; the hyphen has it.
+            guard byte == expected || (byte | 0x20 == expected && ResponseHeadParser.isLetter(expected)) else { return false }
+        }
+        return true
+    }
+
     /// As long as each other, and equal but for the case.
     @inline(__always)
     static func matches(_ bytes: UnsafeRawBufferPointer, _ lowercased: String) -> Bool {

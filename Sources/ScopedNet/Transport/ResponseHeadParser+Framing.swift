@@ -3,7 +3,7 @@
 /// libcurl is lenient where proxies and browsers differ from each other (RFC 9112 sections 6.1 and 6.3, and 11.1): what it would frame in one
 /// way and somebody on the way in another is refused here.
 extension ResponseHeadParser {
-    package func checkFraming() throws(ResponseHeadError) {
+    package mutating func checkFraming() throws(ResponseHeadError) {
         // libcurl reads a length that is no number, or too large for one, as none at all.
         let length = try contentLength()
         guard hasTransferEncoding else { return }

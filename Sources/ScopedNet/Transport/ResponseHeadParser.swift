@@ -103,6 +103,12 @@ package struct ResponseHeadParser: Sendable {
         clearHead()
     }
 
+    /// The latest head as it stands. Mutating in name only: asked of a stored property, the parser is not copied for it.
+    package mutating func makeHead() -> ResponseHead {
+        ResponseHead(
+            bytes: head.bytes(), fieldsStart: fieldsStart, version: version, hasContentEncoding: hasContentEncoding, status: status)
+    }
+
     /// Receives one line, with or without its line end.
     package mutating func receive(line: UnsafeRawBufferPointer) throws(ResponseHeadError) -> Line {
         receivedBytes += line.count
@@ -254,13 +260,13 @@ package struct ResponseHeadParser: Sendable {
     private mutating func note(_ name: UnsafeRawBufferPointer, _ value: Value) {
         lastFieldFrames = false
         switch name.count {
-        case 14 where FieldLines.matches(name, "content-length"):
+        case 14 where FieldLines.matches(name, known: "content-length"):
             noteLength(value)
             lastFieldFrames = true
-        case 17 where FieldLines.matches(name, "transfer-encoding"):
+        case 17 where FieldLines.matches(name, known: "transfer-encoding"):
             hasTransferEncoding = true
             lastFieldFrames = true
-        case 16 where FieldLines.matches(name, "content-encoding"): hasContentEncoding = true
+        case 16 where FieldLines.matches(name, known: "content-encoding"): hasContentEncoding = true
         default: break
         }
     }
@@ -361,6 +367,8 @@ extension ResponseHeadParser {
     }
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    static func isLetter(_ lowercased: UInt8) -> Bool { lowercased >= UInt8(ascii: "a") && lowercased <= UInt8(ascii: "z") }
 
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
