@@ -232,8 +232,9 @@ public struct NetworkError: Error, Sendable {
 }
 
 extension NetworkError {
-    package static func cancelled(_ reason: CancelReason, requestID: UInt64) -> NetworkError {
-        NetworkError(.cancelled, phase: .delivering, message: "cancelled: \(reason)", requestID: requestID, cancelReason: reason)
+    /// - Parameter wasSent: false when it is certain that nothing was given to the network.
+    package static func cancelled(_ reason: CancelReason, requestID: UInt64, wasSent: Bool = true) -> NetworkError {
+        NetworkError(.cancelled, phase: wasSent ? .delivering : .queued, message: "cancelled: \(reason)", requestID: requestID, cancelReason: reason)
     }
 
     /// One of the five clocks ran out: queue, connect, first byte, idle, total.

@@ -8,6 +8,8 @@ package enum Step: String, CaseIterable, Sendable {
     case beforeDelivery, delivering, beforeCall, callAdmitted, callEnded, beforeAdmission, afterAdmission, afterCall, beforeEnd
     // Of a cancel: its gate is shut; it knows which stage to take back.
     case gateShut, stageRead
+    // Of a job on the work executor: all it does is done.
+    case workEnded
     // Of a bag's end, which is no run's (number 0): it has the list; all gates in it are shut.
     case listTaken, gatesShut
 }

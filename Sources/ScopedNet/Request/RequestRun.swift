@@ -1,3 +1,4 @@
+import Synchronization
 import FoundationEssentials
 import HTTPTypes
 
@@ -213,13 +214,14 @@ package final class RequestRun: RunCore, @unchecked Sendable {
 
     override func deliverCancelled() {
         let reason = reason
+        let error = NetworkError.cancelled(reason, requestID: id, wasSent: reachedTransport.load(ordering: .relaxed))
         feed?.tellObservers(.cancelled(reason))
-        stream?.finish(.cancelled(reason, requestID: id))
+        stream?.finish(error)
         let end = handlers.end
         let resolve = handlers.resolve
         handlers.end = .none
         handlers.resolve = nil
-        resolve?(.failure(.cancelled(reason, requestID: id)))
+        resolve?(.failure(error))
         finish(consume end, .cancelled(reason))
     }
 

@@ -1,3 +1,4 @@
+import Synchronization
 import FoundationEssentials
 import HTTPTypes
 
@@ -86,6 +87,7 @@ extension RunCore {
         StepDoor.pass(.stageStored, id)
         feed?.push(observed: .started(attempt: transfer.attempt), from: self)
         feed?.pushStart(from: self)
+        reachedTransport.store(true, ordering: .relaxed)
         session.transport.start(transfer, sink: self)
         StepDoor.pass(.transferStarted, id)
         if !mayGoOn { session.transport.cancel(transfer.id) }
@@ -138,6 +140,7 @@ extension RunCore {
         }
         enter(.working)
         turn.work { [self] in
+            defer { StepDoor.pass(.workEnded, id) }
             StepDoor.pass(.beforeDecode, id)
             guard mayGoOn else { return abandonWork() }
             process(result)

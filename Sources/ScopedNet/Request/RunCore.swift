@@ -34,6 +34,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     private let departure = Atomic<UInt8>(0)
     private let rareFlag = Atomic<Bool>(false)
     private let attemptCounter = Atomic<Int>(1)
+    /// Whether the transport was ever asked to do something: until then no server can know of the run.
+    let reachedTransport = Atomic<Bool>(false)
 
     // Delivery executor only.
     var mustSettle = false

@@ -148,6 +148,8 @@ final class Replayer: @unchecked Sendable {
         guard number >= 0 else { return }
         switch step {
         case .delivering, .beforeCall, .beforeDecode: stop(number, .idle)
+        // Nobody stops there: what the job did last is done before the next stride.
+        case .workEnded: leave(number)
         default: if let door = Door(rawValue: step.rawValue) { stop(number, door) }
         }
     }
@@ -240,8 +242,7 @@ final class Replayer: @unchecked Sendable {
         case .worker:
             try wait(number, { if case .stopped = $0 { true } else { false } }, "its job")
             grant(number)
-            // What the job did last is compared until it is so.
-            if door == .idle { return }
+            if door == .idle { return try wait(number, { $0 == .finished }, "the end of its job") }
             return try wait(number, { $0 == .stopped(door) }, "\(door)")
         default:
             condition.lock()

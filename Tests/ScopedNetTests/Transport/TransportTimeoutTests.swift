@@ -273,4 +273,22 @@ struct TransportTimeoutTests {
             #expect(try await wire.server.takeRequest().ending() == .clientClosed)
         }
     }
+
+    /// Who is cancelled while he waits may be asked again without doing the work twice; who was on his way may not.
+    @Test func aCancelledRequestKnowsWhetherItWasSent() async throws {
+        try await withWire { $0.limits.perHost = 1 } _: { wire async throws in
+            wire.server.on("/", .ok("x").stalling(.beforeHead))
+            let first = wire.get()
+            let second = wire.get()
+            async let sent = first.outcome()
+            try await wire.server.waitForRequests(1)
+            async let waiting = second.outcome()
+            while wire.session.admission.waitingCount == 0 { await Task.yield() }
+            second.cancel()
+            first.cancel()
+            guard case .failure(let early) = await waiting, case .failure(let late) = await sent else { throw UnexpectedSuccess() }
+            #expect(early.isCancelled && !early.mayHaveReachedServer)
+            #expect(late.isCancelled && late.mayHaveReachedServer)
+        }
+    }
 }

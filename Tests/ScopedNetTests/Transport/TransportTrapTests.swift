@@ -62,7 +62,7 @@ struct TransportTrapTests {
 
     @Test func shutDownInTheMiddle() async throws {
         try await withLoopbackServer { server async throws in
-            server.on("/*", .ok(.repeating(7, count: 64 << 20)))
+            server.on("/*", .ok(.repeating(7, count: 64 << 20)).stalling(.afterBytes(32 << 20)))
             for round in 0..<20 {
                 var configuration = Session.Configuration(agent: RequestAgent())
                 configuration.proxy = .none
