@@ -60,7 +60,7 @@ var targets: [Target] = [
 
 if !leanBuild {
     products += [
-        .library(name: "ScopedNetTestServer", targets: ["ScopedNetTestServer"]),
+        .library(name: "ScopedNetTestServer", targets: ["ScopedNetTestServer"])
     ]
     dependencies += [
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),

@@ -4,7 +4,10 @@
 @Sendable func fuzzURL(_ input: UnsafeRawBufferPointer) {
     let text = input.text
     let base = try? RequestURL("http://user@example.com:8080/a/b?c#d")
-    for url in [try? RequestURL(text), try? RequestURL("http://user:secret@" + text), try? RequestURL(text, relativeTo: base), try? RequestURL(text, relativeTo: base, isLenient: true)] {
+    for url in [
+        try? RequestURL(text), try? RequestURL("http://user:secret@" + text), try? RequestURL(text, relativeTo: base),
+        try? RequestURL(text, relativeTo: base, isLenient: true),
+    ] {
         guard let url else { continue }
         check(!url.string.utf8.contains { $0 <= 0x20 || $0 == 0x7F }, "\(url.string) holds a space or control character")
         // Credentials and host may be in letters of any country: neither is in the request line, and libcurl writes hosts in ASCII.

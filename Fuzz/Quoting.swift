@@ -14,7 +14,8 @@ private func readWord(_ word: [UInt8]) -> [UInt8]? {
         if starts("\"$(printf '") {
             index += 11
             while index < word.count, word[index] == UInt8(ascii: "\\") {
-                guard index + 3 < word.count, let byte = UInt8(String(decoding: word[(index + 1)...(index + 3)], as: UTF8.self), radix: 8) else { return nil }
+                guard index + 3 < word.count, let byte = UInt8(String(decoding: word[(index + 1)...(index + 3)], as: UTF8.self), radix: 8)
+                else { return nil }
                 bytes.append(byte)
                 index += 4
             }

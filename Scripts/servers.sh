@@ -81,7 +81,7 @@ start_nginx() {
     if wait_for "$http" "$!"; then
         nginx_json="{\"http\": $http, \"https\": $https, \"mutual\": $mutual, \"tls12\": $tls12}"
     else
-        nginx_json="{\"missing\": \"nginx did not start: $(tail -n 1 "$folder/error.log" "$folder/nginx.out" 2>/dev/null | tr -d '"\\' | tail -n 1)\"}"
+        nginx_json="{\"missing\": \"nginx did not start: $(tail -n 1 "$folder/error.log" "$folder/nginx.out" 2>/dev/null | tr -d '"\134' | tail -n 1)\"}"
     fi
 }
 
@@ -90,7 +90,7 @@ start_httpbin() {
     local folder=$1 venv=$PWD/.build/httpbin port log=$1/httpbin.log
     if [ ! -e "$venv/ready" ]; then
         if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --timeout 30 httpbin gunicorn && : >"$venv/ready"; } >"$log" 2>&1; then
-            httpbin_json="{\"missing\": \"httpbin could not be installed from PyPI: $(tail -n 1 "$log" | tr -d '"\\')\"}"
+            httpbin_json="{\"missing\": \"httpbin could not be installed from PyPI: $(tail -n 1 "$log" | tr -d '"\134')\"}"
             return
         fi
     fi
@@ -100,7 +100,7 @@ start_httpbin() {
     if wait_for "$port" "$!"; then
         httpbin_json="{\"http\": $port}"
     else
-        httpbin_json="{\"missing\": \"httpbin did not start: $(tail -n 1 "$log" | tr -d '"\\')\"}"
+        httpbin_json="{\"missing\": \"httpbin did not start: $(tail -n 1 "$log" | tr -d '"\134')\"}"
     fi
 }
 

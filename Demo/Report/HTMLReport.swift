@@ -40,7 +40,9 @@ struct HTMLReport {
     // MARK: Above
 
     private var header: String {
-        let day = date.formatted(.iso8601.year().month().day().dateSeparator(.dash)) + " " + date.formatted(.iso8601.time(includingFractionalSeconds: false)) + " UTC"
+        let day =
+            date.formatted(.iso8601.year().month().day().dateSeparator(.dash)) + " "
+            + date.formatted(.iso8601.time(includingFractionalSeconds: false)) + " UTC"
         return """
             <header>
             <h1>ScopedNet</h1>
@@ -61,7 +63,8 @@ struct HTMLReport {
         let alive = max(0, summary.census.after.total - summary.census.baseline.total)
         cards.append(
             card(
-                "Alive at the end", "\(alive)", summary.census.isClean ? "every request, run, bag, session and transfer is gone" : escaped("\(summary.census.after)"),
+                "Alive at the end", "\(alive)",
+                summary.census.isClean ? "every request, run, bag, session and transfer is gone" : escaped("\(summary.census.after)"),
                 summary.census.isClean ? "good" : "bad"))
         let problems = summary.problems.map { "<p class=\"problem\">\(escaped($0))</p>" }.joined()
         return "<div class=\"cards\">\(cards.joined())</div>\(problems)"
@@ -73,7 +76,10 @@ struct HTMLReport {
 
     private var requestsDetail: String {
         let totals = summary.totals
-        var words = ["<i class=\"ok\">✓</i> \(totals.succeeded) succeeded", "<i class=\"no\">✗</i> \(totals.failed) failed", "<i class=\"cut\">⊘</i> \(totals.cancelled) cancelled"]
+        var words = [
+            "<i class=\"ok\">✓</i> \(totals.succeeded) succeeded", "<i class=\"no\">✗</i> \(totals.failed) failed",
+            "<i class=\"cut\">⊘</i> \(totals.cancelled) cancelled",
+        ]
         if totals.detached > 0 { words.append("\(totals.detached) went on detached") }
         return words.map { "<span>\($0)</span>" }.joined(separator: " ")
     }
@@ -92,7 +98,9 @@ struct HTMLReport {
         let totals = summary.totals
         var text = "of \(Format.bytes(totals.bytesCutOff)) that was on its way"
         if totals.neverSent > 0 { text += "; \(Format.count(totals.neverSent, "request")) never sent" }
-        if let evidence = summary.evidence, !evidence.items.isEmpty { text += ". The server kept \(Format.bytes(evidence.bytesKept)) by its own count" }
+        if let evidence = summary.evidence, !evidence.items.isEmpty {
+            text += ". The server kept \(Format.bytes(evidence.bytesKept)) by its own count"
+        }
         return text
     }
 
@@ -118,12 +126,14 @@ struct HTMLReport {
             let traces = summary.traces.filter { $0.scope == scope }
             var marks = ""
             if let visit = visit(scope), let closed = visit.closed {
-                marks += "<span class=\"visit\" style=\"left:\(percent(axis.position(visit.opened)));width:\(percent(axis.width(visit.opened.duration(to: closed))))\"></span>"
+                marks +=
+                    "<span class=\"visit\" style=\"left:\(percent(axis.position(visit.opened)));width:\(percent(axis.width(visit.opened.duration(to: closed))))\"></span>"
             }
             let rowHeight = 100 / Double(traces.count)
             for (index, trace) in traces.enumerated() {
                 let place = "left:\(percent(axis.position(trace.created)));width:\(percent(axis.width(trace.duration)))"
-                marks += "<span class=\"run \(outcome(trace))\" style=\"\(place);top:\(percent(Double(index) * rowHeight));height:\(percent(rowHeight))\"></span>"
+                marks +=
+                    "<span class=\"run \(outcome(trace))\" style=\"\(place);top:\(percent(Double(index) * rowHeight));height:\(percent(rowHeight))\"></span>"
             }
             let name = scope ?? "no scope"
             return "<a href=\"#\(anchor(scope))\">\(escaped(name))</a><div class=\"lane\" style=\"--n:\(traces.count)\">\(marks)</div>"
@@ -194,11 +204,14 @@ struct HTMLReport {
             if trace.isCancelled, trace.exchanges.isEmpty { words.append("never sent") }
         }
         if let error = trace.error { words.append(error.message.isEmpty ? "\(error)" : error.message) }
-        if zip(trace.exchanges, trace.exchanges.dropFirst()).contains(where: { $0.attempt == $1.attempt }), let last = trace.exchanges.last {
+        if zip(trace.exchanges, trace.exchanges.dropFirst()).contains(where: { $0.attempt == $1.attempt }), let last = trace.exchanges.last
+        {
             words.append("redirected to \(short(last.url))")
         }
         if trace.attempts > 1 { words.append("attempt \(trace.attempts)") }
-        if let pause = trace.suspensions.first, let end = pause.ended { words.append("paused for \(Format.time(pause.began.duration(to: end)))") }
+        if let pause = trace.suspensions.first, let end = pause.ended {
+            words.append("paused for \(Format.time(pause.began.duration(to: end)))")
+        }
         return words.isEmpty ? "" : "<small>\(escaped(words.joined(separator: " · ")))</small>"
     }
 
@@ -210,11 +223,13 @@ struct HTMLReport {
             let title = "\(segment.kind.name): \(Format.time(segment.length))"
             // Where a cancelled run stood when it ended is hatched.
             let hatch = isCut && segment.start + segment.length >= (trace.ended ?? segment.start) - .milliseconds(2) ? " cancelled" : ""
-            return "<span class=\"seg \(segment.kind.rawValue)\(hatch)\" style=\"\(place(segment.start, segment.length, axis))\" title=\"\(title)\"></span>"
+            return
+                "<span class=\"seg \(segment.kind.rawValue)\(hatch)\" style=\"\(place(segment.start, segment.length, axis))\" title=\"\(title)\"></span>"
         }.joined()
         for pause in trace.suspensions {
             let length = pause.began.duration(to: pause.ended ?? trace.latest)
-            html += "<span class=\"seg paused\" style=\"\(place(pause.began, length, axis))\" title=\"paused: \(Format.time(length))\"></span>"
+            html +=
+                "<span class=\"seg paused\" style=\"\(place(pause.began, length, axis))\" title=\"paused: \(Format.time(length))\"></span>"
         }
         return html
     }
@@ -247,10 +262,16 @@ struct HTMLReport {
         let rows = trace.exchanges.map { exchange -> String in
             let times = exchange.phases(now: trace.ended ?? trace.latest).inOrder
             let cells = times.map { "<td>\($0.1 > .zero ? Format.time($0.1) : "")</td>" }.joined()
-            return "<tr><td>\(exchange.attempt)</td><td class=\"url\">\(escaped(short(exchange.url)))</td><td>\(exchange.head.map { escaped("\($0)") } ?? "–")</td><td>\(connection(exchange))</td>\(cells)</tr>"
+            return
+                "<tr><td>\(exchange.attempt)</td><td class=\"url\">\(escaped(short(exchange.url)))</td><td>\(exchange.head.map { escaped("\($0)") } ?? "–")</td><td>\(connection(exchange))</td>\(cells)</tr>"
         }
-        let table = rows.isEmpty ? "<p>Nothing was sent.</p>" : "<div class=\"wide\"><table><tr><th>try</th><th>URL</th><th>response</th><th>connection</th>\(head)</tr>\(rows.joined())</table></div>"
-        let retries = trace.retryWaits.map { "<p>Waited to retry for \(Format.time($0.began.duration(to: $0.ended ?? trace.latest))): \(escaped($0.reason)).</p>" }
+        let table =
+            rows.isEmpty
+            ? "<p>Nothing was sent.</p>"
+            : "<div class=\"wide\"><table><tr><th>try</th><th>URL</th><th>response</th><th>connection</th>\(head)</tr>\(rows.joined())</table></div>"
+        let retries = trace.retryWaits.map {
+            "<p>Waited to retry for \(Format.time($0.began.duration(to: $0.ended ?? trace.latest))): \(escaped($0.reason)).</p>"
+        }
         return "<div class=\"facts\">\(table)\(retries.joined())<p>Started at \(escaped(trace.origin)).</p></div>"
     }
 
@@ -297,7 +318,9 @@ struct HTMLReport {
 
     private func short(_ url: String) -> String {
         // The demo's own server is the same in all of them.
-        guard summary.evidence != nil, let path = url.split(separator: "/", maxSplits: 2).last, url.split(separator: "/").count > 2 else { return url }
+        guard summary.evidence != nil, let path = url.split(separator: "/", maxSplits: 2).last, url.split(separator: "/").count > 2 else {
+            return url
+        }
         return "/" + path
     }
 

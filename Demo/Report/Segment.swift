@@ -27,7 +27,9 @@ struct Segment {
     /// The time line of a run: its exchanges one after the other, and the waits between them.
     static func all(of trace: RunTrace) -> [Segment] {
         let end = trace.ended ?? trace.latest
-        guard !trace.exchanges.isEmpty else { return [Segment(kind: .queued, start: trace.created, length: trace.created.duration(to: end))] }
+        guard !trace.exchanges.isEmpty else {
+            return [Segment(kind: .queued, start: trace.created, length: trace.created.duration(to: end))]
+        }
         var segments: [Segment] = []
         for exchange in trace.exchanges {
             let phases = exchange.phases(now: end)
@@ -72,7 +74,9 @@ struct Axis {
     var ticks: [(position: Double, label: String)] {
         let total = length / .seconds(1)
         var step = 0.000_01
-        for factor in [2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2] where total / step > 6 { step *= factor }
+        for factor in [2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2] where total / step > 6 {
+            step *= factor
+        }
         return (0...Int(total / step)).map { index in
             let time = Double(index) * step
             return (time / total * 100, index == 0 ? "0" : total < 1 ? "\(short(time * 1_000)) ms" : "\(short(time)) s")

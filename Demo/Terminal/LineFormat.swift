@@ -38,7 +38,8 @@ struct LineFormat {
         let figures = "bytes".padded(to: 9, right: true) + " " + "time".padded(to: 8, right: true)
         return style(
             .dim,
-            "  " + "scope".padded(to: Self.scopeWidth) + " " + "".padded(to: Self.methodWidth) + " " + "URL".padded(to: urlWidth - 3) + " status "
+            "  " + "scope".padded(to: Self.scopeWidth) + " " + "".padded(to: Self.methodWidth) + " " + "URL".padded(to: urlWidth - 3)
+                + " status "
                 + figures + "  " + "connection".clipped(to: noteWidth))
     }
 
@@ -123,7 +124,8 @@ struct LineFormat {
 
     private func lead(_ mark: String, _ colour: Style.Colour, _ trace: RunTrace, url: String? = nil) -> String {
         style(colour, mark) + " " + style(.dim, (trace.scope ?? "–").padded(to: Self.scopeWidth)) + " "
-            + trace.method.padded(to: Self.methodWidth) + " " + short(url ?? trace.url).clippedInTheMiddle(to: urlWidth).padded(to: urlWidth) + " "
+            + trace.method.padded(to: Self.methodWidth) + " "
+            + short(url ?? trace.url).clippedInTheMiddle(to: urlWidth).padded(to: urlWidth) + " "
     }
 
     private func figures(_ trace: RunTrace) -> String {
@@ -133,7 +135,8 @@ struct LineFormat {
 
     private func figures(status: String, bytes: String, time: String) -> String {
         let colour: Style.Colour = status.hasPrefix("2") ? .green : status.hasPrefix("3") ? .blue : status.hasPrefix("–") ? .dim : .red
-        return style(colour, status.padded(to: 3, right: true)) + " " + bytes.padded(to: 9, right: true) + " " + time.padded(to: 8, right: true) + "  "
+        return style(colour, status.padded(to: 3, right: true)) + " " + bytes.padded(to: 9, right: true) + " "
+            + time.padded(to: 8, right: true) + "  "
     }
 
     private func short(_ url: String) -> String {
@@ -172,7 +175,8 @@ struct LineFormat {
         }
         if trace.isQueued { return lead("·", .dim, trace) + style(.dim, "queued") }
         if trace.isWaitingToRetry, let wait = trace.retryWaits.last {
-            return lead("↻", .yellow, trace) + style(.yellow, (isWide ? "waits to try again" : "to be retried").padded(to: barWidth)) + style(.dim, " \(Format.time(wait.began.duration(to: now)))")
+            return lead("↻", .yellow, trace) + style(.yellow, (isWide ? "waits to try again" : "to be retried").padded(to: barWidth))
+                + style(.dim, " \(Format.time(wait.began.duration(to: now)))")
         }
         guard let exchange = trace.exchanges.last else { return lead("·", .dim, trace) }
         let isUpload = (exchange.sent?.completed ?? 0) > 0 && exchange.head == nil

@@ -89,6 +89,8 @@ extension String {
 
     /// What is not printable could move the cursor, and some of it comes from servers.
     var printable: String {
-        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control || $0.properties.generalCategory == .format ? "·" : $0 }))
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.map { $0.properties.generalCategory == .control || $0.properties.generalCategory == .format ? "·" : $0 }))
     }
 }

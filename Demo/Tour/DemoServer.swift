@@ -127,7 +127,9 @@ final class DemoServer: Sendable {
     private static func findAssets() throws -> URL {
         let beside = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Assets")
         let here = URL(filePath: FileManager.default.currentDirectoryPath).appending(path: "Demo/Assets")
-        for folder in [beside, here] where FileManager.default.fileExists(atPath: folder.appending(path: "feed.json").path) { return folder }
+        for folder in [beside, here] where FileManager.default.fileExists(atPath: folder.appending(path: "feed.json").path) {
+            return folder
+        }
         throw DemoFailure("the demo's files are not in \(beside.path); run it from the project's folder")
     }
 }

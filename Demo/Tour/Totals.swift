@@ -65,7 +65,9 @@ struct Evidence: Sendable {
 
     init(_ traces: [RunTrace], server requests: [RecordedRequest], baseURL: String) async throws {
         for trace in traces where trace.bytesSaved != nil {
-            guard let last = trace.exchanges.last, let expected = last.bytesExpected, expected > 0, last.url.hasPrefix(baseURL) else { continue }
+            guard let last = trace.exchanges.last, let expected = last.bytesExpected, expected > 0, last.url.hasPrefix(baseURL) else {
+                continue
+            }
             let target = "/" + last.url.dropFirst(baseURL.count)
             guard let request = requests.last(where: { $0.target == target }) else { continue }
             // After its end no counter moves.

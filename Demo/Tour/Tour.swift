@@ -33,7 +33,9 @@ struct Tour {
     // MARK: The pages
 
     private func feed() async throws {
-        try await visit("Feed", "a redirect, JSON in gzip, then eight pictures over six connections") { FeedPage(session: session) } use: { page in
+        try await visit("Feed", "a redirect, JSON in gzip, then eight pictures over six connections") {
+            FeedPage(session: session)
+        } use: { page in
             page.open()
             try await until("the pictures are shown") { page.pictures.count == 8 }
             try await Task.sleep(for: pace.rest / 4)
@@ -42,7 +44,9 @@ struct Tour {
     }
 
     private func search() async throws {
-        try await visit("Search", "as you type; each keystroke replaces the last request") { SearchPage(session: session) } use: { page in
+        try await visit("Search", "as you type; each keystroke replaces the last request") {
+            SearchPage(session: session)
+        } use: { page in
             let word = "lighthouse"
             for length in [2, 3, 5, 8, 10] {
                 page.textChanged(to: String(word.prefix(length)))
@@ -55,7 +59,9 @@ struct Tour {
     }
 
     private func settings() async throws {
-        try await visit("Settings", "asked for three times at once; the first one is enough") { SettingsPage(session: session) } use: { page in
+        try await visit("Settings", "asked for three times at once; the first one is enough") {
+            SettingsPage(session: session)
+        } use: { page in
             for _ in 1...3 { page.refresh() }
             board.note("two more starts were refused: the first is still under way")
             try await until("the settings are shown") { page.settings != nil }
@@ -67,7 +73,9 @@ struct Tour {
         let page = { DownloadPage(session: session, folder: server.folder) }
         try await visit("Download", "two files at once; one is paused and goes on where it stood", page) { page in
             page.open()
-            try await board.until("a quarter of the map is there") { $0.inScope("Download").contains { $0.url.hasSuffix("map.bin") && $0.fraction > 0.25 } }
+            try await board.until("a quarter of the map is there") {
+                $0.inScope("Download").contains { $0.url.hasSuffix("map.bin") && $0.fraction > 0.25 }
+            }
             page.pauseMap()
             let before = try await restingCount("map.bin")
             try await Task.sleep(for: pace.rest)
@@ -92,7 +100,9 @@ struct Tour {
     }
 
     private func status() async throws {
-        try await visit("Status", "503 is tried again as the server asks; 404 is for the user") { StatusPage(session: session) } use: { page in
+        try await visit("Status", "503 is tried again as the server asks; 404 is for the user") {
+            StatusPage(session: session)
+        } use: { page in
             page.open()
             try await until("the status is shown") { page.status != nil && page.problem != nil }
             board.check("Status: tried twice", board.traces.inScope("Status").contains { $0.attempts == 2 })
@@ -100,7 +110,9 @@ struct Tour {
     }
 
     private func story() async throws {
-        try await visit("Story", "async/await: a task in the bag, a scope around a race") { StoryPage(session: session) } use: { page in
+        try await visit("Story", "async/await: a task in the bag, a scope around a race") {
+            StoryPage(session: session)
+        } use: { page in
             page.open()
             try await until("the story is shown") { page.story != nil }
             try await page.loadPicture()
@@ -112,7 +124,9 @@ struct Tour {
     }
 
     private func ticket() async throws {
-        try await visit("Ticket", "a delegate instead of closures") { TicketPage(session: session) } use: { page in
+        try await visit("Ticket", "a delegate instead of closures") {
+            TicketPage(session: session)
+        } use: { page in
             page.open()
             try await until("the delegate has heard of the end") { page.stages.last == "ended" }
             board.note("the delegate heard: " + page.stages.joined(separator: ", "))
@@ -132,14 +146,20 @@ struct Tour {
                     && traces.inflight(path: "captions") && traces.inflight(path: "preview?n=1")
             }
         }
-        board.check("Album: all nine requests went with the page", board.traces.inScope("Album").count { $0.cancellation?.reason == .ownerReleased } == 9)
+        board.check(
+            "Album: all nine requests went with the page",
+            board.traces.inScope("Album").count { $0.cancellation?.reason == .ownerReleased } == 9)
     }
 
     private func memo() async throws {
         let recording = VoiceMemo(pieces: 20, interval: pace.memoPiece)
-        try await visit("Memo", "an upload that is to arrive whatever happens to its page") { MemoPage(session: session) } use: { page in
+        try await visit("Memo", "an upload that is to arrive whatever happens to its page") {
+            MemoPage(session: session)
+        } use: { page in
             page.send(recording)
-            try await board.until("a quarter of the memo is sent") { $0.inScope("Memo").contains { $0.bytesSent > recording.byteCount / 4 } }
+            try await board.until("a quarter of the memo is sent") {
+                $0.inScope("Memo").contains { $0.bytesSent > recording.byteCount / 4 }
+            }
         }
         try await board.until("the memo has arrived") { $0.inScope("Memo").allSatisfy { $0.ending != nil } }
         let arrived = server.requests.last { $0.path == "/memos" }?.bodyBytesReceived

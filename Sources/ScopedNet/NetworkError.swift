@@ -7,7 +7,7 @@ public import FoundationEssentials
 public struct NetworkError: Error, Sendable {
     /// What went wrong. Codes are never removed or given another meaning.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Name: String { 
+        private enum Name: String {
             case invalidURL, unsupportedScheme, invalidHeader, invalidOption, bodyNotReplayable, bodyStreamFailed
             case fileUnreadable, fileUnwritable, diskFull
             case nameNotResolved, proxyNotResolved, connectionRefused, connectionFailed, connectionLost, proxyFailed
@@ -234,7 +234,8 @@ public struct NetworkError: Error, Sendable {
 extension NetworkError {
     /// - Parameter wasSent: false when it is certain that nothing was given to the network.
     package static func cancelled(_ reason: CancelReason, requestID: UInt64, wasSent: Bool = true) -> NetworkError {
-        NetworkError(.cancelled, phase: wasSent ? .delivering : .queued, message: "cancelled: \(reason)", requestID: requestID, cancelReason: reason)
+        NetworkError(
+            .cancelled, phase: wasSent ? .delivering : .queued, message: "cancelled: \(reason)", requestID: requestID, cancelReason: reason)
     }
 
     /// One of the five clocks ran out: queue, connect, first byte, idle, total.

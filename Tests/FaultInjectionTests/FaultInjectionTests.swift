@@ -9,14 +9,19 @@ import Testing
 
 /// Each call of libcurl and of the system that a main path makes fails once, in a process of its own: every run still has its one ending, with a
 /// typed error or a success, and nothing hangs or is left behind.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct FaultInjectionTests {
     @Test(arguments: MainPath.allCases)
     func everyCallMayFail(_ path: MainPath) async throws {
         let authority = try TestAuthority()
-        let server = LoopbackServer(.init(tls: path.isSecure ? try authority.makeServerIdentity() : nil, protocols: path.isSecure ? [.http2, .http1] : [.http1]))
+        let server = LoopbackServer(
+            .init(tls: path.isSecure ? try authority.makeServerIdentity() : nil, protocols: path.isSecure ? [.http2, .http1] : [.http1]))
         server.on("/*", .ok(.repeating(7, count: 300_000)))
-        server.on("/moved", ScriptedResponse.ok().with { $0.status = 302; $0.headers = ["Location": "/target"] })
+        server.on(
+            "/moved",
+            ScriptedResponse.ok().with {
+                $0.status = 302; $0.headers = ["Location": "/target"]
+            })
         server.on("/echo", .ok("thanks"))
         server.on("/stall", .ok("x").stalling(.beforeHead))
         try await server.start()

@@ -27,7 +27,9 @@ final class FaultLab {
             if let error = result.error { errors["\(error.code)", default: 0] += 1 } else { recovered += 1 }
             if let problem = result.problem { complain("call \(number) (\(name)): \(problem)") }
         }
-        func table(_ counts: [String: Int]) -> String { counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ") }
+        func table(_ counts: [String: Int]) -> String {
+            counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        }
         lines.append("faults: \(setting.path.rawValue): \(count) calls, \(failures.values.reduce(0, +)) failed (\(table(failures)))")
         lines.append("        recovered \(recovered); \(table(errors))")
         write()
@@ -60,7 +62,9 @@ final class FaultLab {
         let watch = Task.detached { [setting, lines] in
             try await Task.sleep(for: .seconds(20))
             let name = faults_failed().map { String(cString: $0) } ?? "none"
-            let text = (lines + ["✘ \(setting.path.rawValue): call \(number) (\(name)): hangs; \(LiveObjects.snapshot())"]).joined(separator: "\n") + "\n"
+            let text =
+                (lines + ["✘ \(setting.path.rawValue): call \(number) (\(name)): hangs; \(LiveObjects.snapshot())"]).joined(separator: "\n")
+                + "\n"
             try? text.write(toFile: setting.report, atomically: true, encoding: .utf8)
             exit(3)
         }
@@ -94,7 +98,9 @@ final class FaultLab {
         if now > before + 1 { return "\(before) descriptors became \(now)" }
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         // A part that could not be unlinked because unlink was the call that failed is nobody's fault.
-        if case .failure = outcome, !files.allSatisfy({ $0 == "upload" }), faults_failed().map({ String(cString: $0) }) != "unlink" { return "files: \(files)" }
+        if case .failure = outcome, !files.allSatisfy({ $0 == "upload" }), faults_failed().map({ String(cString: $0) }) != "unlink" {
+            return "files: \(files)"
+        }
         return nil
     }
 

@@ -61,7 +61,8 @@ struct HTTPBinTests {
     @Test(arguments: [(303, "GET", ""), (307, "POST", "body"), (308, "POST", "body")])
     func whatARedirectKeeps(_ status: Int, _ method: String, _ data: String) async throws {
         let echo = try await session.request(
-            url("/redirect-to?url=/anything&status_code=\(status)"), method: .post, body: .data(Data("body".utf8)), decoder: .json(Echo.self)
+            url("/redirect-to?url=/anything&status_code=\(status)"), method: .post, body: .data(Data("body".utf8)),
+            decoder: .json(Echo.self)
         ).response().value
         #expect(echo.method == method)
         #expect(echo.data == data)
@@ -78,7 +79,8 @@ struct HTTPBinTests {
         let error = try await session.request(url("/delay/5")).options { $0.timeouts.firstByte = .milliseconds(300) }.failure()
         #expect(error.code == .firstByteTimeout)
         #expect(error.mayHaveReachedServer)
-        let idle = try await session.request(url("/drip?numbytes=2&duration=6&delay=0")).options { $0.timeouts.idle = .milliseconds(500) }.failure()
+        let idle = try await session.request(url("/drip?numbytes=2&duration=6&delay=0")).options { $0.timeouts.idle = .milliseconds(500) }
+            .failure()
         #expect(idle.code == .idleTimeout)
     }
 
@@ -109,7 +111,9 @@ struct HTTPBinTests {
 
     @Test func manyAtOnce() async throws {
         try await withThrowingTaskGroup(of: Int.self) { group in
-            for number in 0..<64 { group.addTask { try await session.request(url("/bytes/\(number * 100)")).response().body.count - number * 100 } }
+            for number in 0..<64 {
+                group.addTask { try await session.request(url("/bytes/\(number * 100)")).response().body.count - number * 100 }
+            }
             for try await difference in group { #expect(difference == 0) }
         }
     }

@@ -60,7 +60,8 @@ struct NginxTests {
         #expect(part.head["content-range"] == "bytes 1048576-1048675/104857600")
         #expect(part.body == (try Servers.file("www/100M.bin"))[1_048_576..<1_048_676])
         let etag = try #require(part.head["etag"])
-        let unchanged = try await session.request(url("/100M.bin"), headers: [.ifNoneMatch: etag]).options { $0.validation = .any }.response()
+        let unchanged = try await session.request(url("/100M.bin"), headers: [.ifNoneMatch: etag]).options { $0.validation = .any }
+            .response()
         #expect(unchanged.status == 304)
         #expect(unchanged.body.isEmpty)
         let beyond = try await session.request(url("/100M.bin"), headers: [.range: "bytes=999999999-"]).failure()
@@ -93,7 +94,9 @@ struct NginxTests {
         let folder = try Folder()
         try Data(big).write(to: folder.file("big"))
         let pieces = AsyncStream<Data> { continuation in
-            for start in stride(from: 0, to: big.count, by: 100_000) { continuation.yield(Data(big[start..<min(start + 100_000, big.count)])) }
+            for start in stride(from: 0, to: big.count, by: 100_000) {
+                continuation.yield(Data(big[start..<min(start + 100_000, big.count)]))
+            }
             continuation.finish()
         }
         let bodies: [(String, RequestBody)] = [
@@ -116,7 +119,8 @@ struct NginxTests {
         let locked = try await session.request(url("/private/feed.json")).failure()
         #expect(locked.response?.status == 401)
         #expect(locked.response?["www-authenticate"] == #"Basic realm="private""#)
-        let open = try await session.request(url("/private/feed.json"), headers: [.authorization: "Basic YWxpY2U6d29uZGVybGFuZA=="]).response()
+        let open = try await session.request(url("/private/feed.json"), headers: [.authorization: "Basic YWxpY2U6d29uZGVybGFuZA=="])
+            .response()
         #expect(open.status == 200)
     }
 

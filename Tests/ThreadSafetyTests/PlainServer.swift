@@ -20,7 +20,9 @@ final class PlainServer: Sendable {
         }
         guard bound == 0, listen(listener, 512) == 0 else { throw SystemError(code: errno) }
         var length = size
-        _ = withUnsafeMutablePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) } }
+        _ = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) }
+        }
         self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
         var ends: [Int32] = [0, 0]
@@ -28,10 +30,12 @@ final class PlainServer: Sendable {
         wake = (ends[0], ends[1])
         thread = Lock(nil)
         var id = pthread_t()
-        pthread_create(&id, nil, { argument in
-            Unmanaged<PlainServer>.fromOpaque(argument!).takeRetainedValue().run()
-            return nil
-        }, Unmanaged.passRetained(self).toOpaque())
+        pthread_create(
+            &id, nil,
+            { argument in
+                Unmanaged<PlainServer>.fromOpaque(argument!).takeRetainedValue().run()
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
         let started = id
         thread.withLock { $0 = started }
     }
@@ -82,7 +86,8 @@ final class PlainServer: Sendable {
 
     private func headEnd(_ buffer: [UInt8]) -> Int? {
         guard buffer.count >= 4 else { return nil }
-        for index in 3..<buffer.count where buffer[index] == 10 && buffer[index - 1] == 13 && buffer[index - 2] == 10 && buffer[index - 3] == 13 {
+        for index in 3..<buffer.count
+        where buffer[index] == 10 && buffer[index - 1] == 13 && buffer[index - 2] == 10 && buffer[index - 3] == 13 {
             return index + 1
         }
         return nil

@@ -80,12 +80,15 @@ package final class AdmissionQueue: Sendable {
     /// Takes those out that wait, in one go, and tells them so: their stage is idle then.
     package func removeAll(_ runs: some Sequence<RunCore>) {
         state.withLock { state in
-            state.queue.removeAll(of: runs, find: { run in
-                guard case .queued(let exchange) = run.stage else { return nil }
-                return (Waiter(run: run, exchange: exchange), run.queuePlace)
-            }, removed: { run in
-                _ = run.leave(run.stage, for: .idle)
-            })
+            state.queue.removeAll(
+                of: runs,
+                find: { run in
+                    guard case .queued(let exchange) = run.stage else { return nil }
+                    return (Waiter(run: run, exchange: exchange), run.queuePlace)
+                },
+                removed: { run in
+                    _ = run.leave(run.stage, for: .idle)
+                })
         }
     }
 

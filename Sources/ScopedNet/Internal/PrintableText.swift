@@ -13,7 +13,11 @@ extension String {
         guard !unicodeScalars.allSatisfy(isSafe) else { return self }
         var text = ""
         for scalar in unicodeScalars {
-            if isSafe(scalar) { text.unicodeScalars.append(scalar) } else { text += "\\x" + String(scalar.value, radix: 16, uppercase: true) }
+            if isSafe(scalar) {
+                text.unicodeScalars.append(scalar)
+            } else {
+                text += "\\x" + String(scalar.value, radix: 16, uppercase: true)
+            }
         }
         return text
     }

@@ -3,7 +3,8 @@ import Synchronization
 /// The atomic steps of a run, in the order a run meets them. A test can stop a run at any of them and let a cancel, a bag's end
 /// or a completion go first; in release builds the doorway is empty.
 package enum Step: String, CaseIterable, Sendable {
-    case beforeStart, beforeLink, announced, listed, afterLink, beforeQueue, queued, queueTimed, beforeTransfer, stageStored, transferStarted
+    case beforeStart, beforeLink, announced, listed, afterLink, beforeQueue, queued, queueTimed, beforeTransfer, stageStored,
+        transferStarted
     case headReceived, redirectDecided, retryDecided, retryWaiting, beforeDecode, decoded
     case beforeDelivery, delivering, beforeCall, callAdmitted, callEnded, beforeAdmission, afterAdmission, afterCall, beforeEnd
     // Of a cancel: its gate is shut; it knows which stage to take back.

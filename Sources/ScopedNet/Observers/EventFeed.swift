@@ -39,7 +39,9 @@ package final class EventFeed: Sendable {
     // MARK: Pushing (any thread, never the delivery executor's own calls)
 
     package func push(_ entry: Entry, from run: RunCore, turn: TransportTurn? = nil) {
-        schedule(run, turn) { $0.entries.append(entry); return true }
+        schedule(run, turn) {
+            $0.entries.append(entry); return true
+        }
     }
 
     func push(observed kind: RequestEvent.Kind, from run: RunCore, turn: TransportTurn? = nil) {

@@ -8,7 +8,8 @@ enum HeaderField {
     /// - Throws: ``NetworkError`` with code `invalidHeader`; the message names the field and never shows its value.
     static func checked(_ name: String, _ value: String) throws(NetworkError) -> HTTPField {
         guard let parsed = HTTPField.Name(name) else {
-            throw NetworkError(.invalidHeader, phase: .preparing, message: "'\(name.prefix(80))' is no name of a header field (RFC 9110 section 5.1)")
+            throw NetworkError(
+                .invalidHeader, phase: .preparing, message: "'\(name.prefix(80))' is no name of a header field (RFC 9110 section 5.1)")
         }
         for byte in value.utf8 {
             guard let problem = problem(byte) else { continue }

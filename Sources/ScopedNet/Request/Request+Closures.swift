@@ -73,7 +73,8 @@ extension Request {
     /// The error, once, on failure. A cancelled run calls neither this nor success.
     @discardableResult
     public func onFailure(
-        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (NetworkError) -> Void
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (NetworkError) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.failure.append(callback) }
@@ -92,7 +93,8 @@ extension Request {
 
     @discardableResult
     public func onFailure<Owner: Actor>(
-        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, NetworkError) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, NetworkError) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.failure.append(callback) }
@@ -104,7 +106,8 @@ extension Request {
     /// The reason, exactly once, after everything else, also for a cancelled run: where a spinner stops. Never inside `cancel()`.
     @discardableResult
     public func onEnd(
-        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (EndReason) -> Void
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (EndReason) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.end.append(callback) }
@@ -135,7 +138,8 @@ extension Request {
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
     @discardableResult
     public func onUploadProgress(
-        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (TransferProgress) -> Void
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.sent.append(callback) }
@@ -154,7 +158,8 @@ extension Request {
 
     @discardableResult
     public func onUploadProgress<Owner: Actor>(
-        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.sent.append(callback) }
@@ -166,7 +171,8 @@ extension Request {
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
     @discardableResult
     public func onDownloadProgress(
-        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (TransferProgress) -> Void
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.received.append(callback) }
@@ -185,7 +191,8 @@ extension Request {
 
     @discardableResult
     public func onDownloadProgress<Owner: Actor>(
-        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.received.append(callback) }
@@ -197,7 +204,8 @@ extension Request {
     /// The head of the final, accepted response, before its body.
     @discardableResult
     public func onResponseHead(
-        fileID: StaticString = #fileID, line: Int = #line, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (ResponseHead) -> Void
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (ResponseHead) -> Void
     ) -> Self {
         let callback = Callback(body, origin: CodeOrigin(fileID, line))
         arm { $0.head.append(callback) }
@@ -216,7 +224,8 @@ extension Request {
 
     @discardableResult
     public func onResponseHead<Owner: Actor>(
-        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, ResponseHead) -> Void
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, ResponseHead) -> Void
     ) -> Self {
         let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
         arm { $0.head.append(callback) }

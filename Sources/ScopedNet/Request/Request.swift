@@ -81,7 +81,8 @@ public final class Request<Value: Sendable>: Sendable {
         let settled = known ?? prepare(description, &error)
         if let extra = consume extra { handlers.merge(extra) }
         let run = RequestRun(
-            template: settled, requestID: id, session: session, decoder: decoder.any, handlers: consume handlers, stream: stream, scope: bag?.label,
+            template: settled, requestID: id, session: session, decoder: decoder.any, handlers: consume handlers, stream: stream,
+            scope: bag?.label,
             repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
         if settled.options.release == .cancelOnRelease {
             token = token ?? makeToken()

@@ -77,7 +77,8 @@ package final class UploadSource: Sendable {
     package func open() throws(NetworkError) -> UploadStream {
         if isUsed.exchange(true, ordering: .relaxed), !isReplayable {
             throw NetworkError(
-                .bodyNotReplayable, phase: .preparing, message: "the body sequence can be read once and has been; pass isReplayable: true or a new body")
+                .bodyNotReplayable, phase: .preparing,
+                message: "the body sequence can be read once and has been; pass isReplayable: true or a new body")
         }
         return UploadStream(length: length, pump: pump)
     }

@@ -1,6 +1,6 @@
-import Synchronization
 import FoundationEssentials
 import HTTPTypes
+import Synchronization
 
 /// The run of a ``Request``: its closures, its decoder, and what it ends in.
 package final class RequestRun: RunCore, @unchecked Sendable {
@@ -18,7 +18,8 @@ package final class RequestRun: RunCore, @unchecked Sendable {
 
     package init(
         template: RequestTemplate, requestID: UInt64, session: Session, decoder: AnyDecoder, handlers: consuming RunHandlers,
-        stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin, preparationError: NetworkError?
+        stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin,
+        preparationError: NetworkError?
     ) {
         self.decoder = decoder
         self.stream = stream
@@ -73,7 +74,8 @@ package final class RequestRun: RunCore, @unchecked Sendable {
     }
 
     override func canProcessInline(_ result: TransferResult) -> Bool {
-        decoder.isImmediate && drive.file == nil && template.destination == nil && (result.body.isEmpty || result.head?.contentEncoding == nil)
+        decoder.isImmediate && drive.file == nil && template.destination == nil
+            && (result.body.isEmpty || result.head?.contentEncoding == nil)
     }
 
     override func process(_ result: TransferResult) {
@@ -161,9 +163,10 @@ package final class RequestRun: RunCore, @unchecked Sendable {
     private func calls(_ outcome: RunOutcome) -> [CallChain.Call] {
         var calls: [CallChain.Call] = []
         if let reference = handlers.delegate, let info = feed?.info {
-            calls.append(.init(lane: reference.lane ?? lane) { [self] in
-                if let delegate = reference.delegate { tell(delegate, info, outcome) }
-            })
+            calls.append(
+                .init(lane: reference.lane ?? lane) { [self] in
+                    if let delegate = reference.delegate { tell(delegate, info, outcome) }
+                })
         }
         switch outcome {
         case .success(let response):
@@ -270,16 +273,17 @@ package final class RequestRun: RunCore, @unchecked Sendable {
     private func calls(_ entry: EventFeed.Entry) -> [CallChain.Call] {
         var calls: [CallChain.Call] = []
         if let reference = handlers.delegate, let info = feed?.info {
-            calls.append(.init(lane: reference.lane ?? lane) {
-                guard let delegate = reference.delegate else { return }
-                switch entry {
-                case .start: delegate.requestDidStart(info)
-                case .head(let head): delegate.request(info, didReceiveHead: head)
-                case .sent(let progress): delegate.request(info, didSend: progress)
-                case .received(let progress): delegate.request(info, didReceive: progress)
-                case .observed, .ending, .cancelled: break
-                }
-            })
+            calls.append(
+                .init(lane: reference.lane ?? lane) {
+                    guard let delegate = reference.delegate else { return }
+                    switch entry {
+                    case .start: delegate.requestDidStart(info)
+                    case .head(let head): delegate.request(info, didReceiveHead: head)
+                    case .sent(let progress): delegate.request(info, didSend: progress)
+                    case .received(let progress): delegate.request(info, didReceive: progress)
+                    case .observed, .ending, .cancelled: break
+                    }
+                })
         }
         func add<Payload: Sendable>(_ list: CallbackList<Payload>, _ payload: Payload) {
             list.forEach { callback in calls.append(.init(lane: callback.lane ?? lane) { callback.invoke(payload) }) }

@@ -1,6 +1,6 @@
-import Synchronization
 import FoundationEssentials
 import HTTPTypes
+import Synchronization
 
 /// From stage to stage. Each stage begins with a look at the gate.
 extension RunCore {
@@ -36,7 +36,8 @@ extension RunCore {
         case .refusedFull:
             let limit = session.configuration.transport.limits.queued
             fail(
-                NetworkError(.queueFull, phase: .queued, message: "\(limit) requests are waiting already", requestID: id, attempt: exchange.attempt),
+                NetworkError(
+                    .queueFull, phase: .queued, message: "\(limit) requests are waiting already", requestID: id, attempt: exchange.attempt),
                 turn: nil)
         }
     }
@@ -125,7 +126,9 @@ extension RunCore {
         }
         if !template.options.validation.accepts(head.status) {
             let error = NetworkError(
-                .unacceptableStatus, phase: .receiving, message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", requestID: id, attempt: exchange.attempt)
+                .unacceptableStatus, phase: .receiving,
+                message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", requestID: id,
+                attempt: exchange.attempt)
             return fail(error, result, turn: turn)
         }
         feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, turn: turn)
@@ -270,14 +273,20 @@ extension RunCore {
         StepDoor.pass(.retryDecided, id)
         switch decision {
         case .stop(let reason):
-            if policy.maxAttempts > 1 { feed?.push(observed: .retryDecided(reason: reason.description, after: nil), from: self, turn: turn) }
+            if policy.maxAttempts > 1 {
+                feed?.push(observed: .retryDecided(reason: reason.description, after: nil), from: self, turn: turn)
+            }
             return false
         case .retry(let wait, let reason):
             if let deadline = exchange.deadline, session.timing.now() &+ wait.nanoseconds >= deadline {
                 feed?.push(observed: .retryDecided(reason: "the total timeout is too near", after: nil), from: self, turn: turn)
                 return false
             }
-            if reason == .staleConnection { drive.silentReconnects += 1 } else { session.admission.withdrawRetry(exchange.url.originID, now: now) }
+            if reason == .staleConnection {
+                drive.silentReconnects += 1
+            } else {
+                session.admission.withdrawRetry(exchange.url.originID, now: now)
+            }
             feed?.push(observed: .retryDecided(reason: reason.description, after: wait), from: self, turn: turn)
             again(after: wait)
             return true
@@ -293,7 +302,8 @@ extension RunCore {
         drive.file?.discard()
         exchange = TransferRequest(
             url: exchange.url, method: exchange.method, headers: exchange.headers, body: exchange.body,
-            options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options, wantsProgress: exchange.wantsProgress,
+            options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options,
+            wantsProgress: exchange.wantsProgress,
             wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, repeatsSilently: exchange.repeatsSilently,
             deadline: exchange.deadline, requestID: id)
         countAttempt()

@@ -66,7 +66,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     override final var asRun: RunCore? { self }
 
     package init(
-        id: UInt64, template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool, repeatKey: RequestAgent.RepeatKey?,
+        id: UInt64, template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool,
+        repeatKey: RequestAgent.RepeatKey?,
         origin: CodeOrigin, preparationError: NetworkError?
     ) {
         self.id = id
@@ -95,7 +96,8 @@ package class RunCore: BagMember, @unchecked Sendable {
             if let madeExchange { return madeExchange }
             let first = TransferRequest(
                 id: exchangeID, url: template.url, method: template.method, headers: template.headers, body: template.body,
-                options: template.transferOptions, wantsProgress: listensToProgress, wantsMilestones: !session.configuration.observers.isEmpty,
+                options: template.transferOptions, wantsProgress: listensToProgress,
+                wantsMilestones: !session.configuration.observers.isEmpty,
                 repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, requestID: id)
             madeExchange = first
             return first

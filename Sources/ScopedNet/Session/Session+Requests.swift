@@ -21,12 +21,14 @@ extension Session {
 
     /// A request whose value is what `decoder` makes of the body.
     public func request<Value: Sendable>(
-        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, decoder: ResponseDecoder<Value>,
+        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
+        decoder: ResponseDecoder<Value>,
         fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {
         Request(
             session: self, decoder: decoder,
-            description: RequestDescription(url: url, method: method, headers: headers, body: body, options: defaultOptions, destination: nil),
+            description: RequestDescription(
+                url: url, method: method, headers: headers, body: body, options: defaultOptions, destination: nil),
             origin: CodeOrigin(fileID, line))
     }
 
@@ -48,7 +50,8 @@ extension Session {
         options.acceptsCompression = false
         return Request(
             session: self, decoder: ResponseDecoder(immediately: { _, _ in file }),
-            description: RequestDescription(url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: Self.destination(file)),
+            description: RequestDescription(
+                url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: Self.destination(file)),
             origin: CodeOrigin(fileID, line))
     }
 
@@ -101,7 +104,8 @@ package final class RequestDescription: Sendable {
 
     func with(_ options: RequestOptions) -> RequestDescription {
         RequestDescription(
-            url: url, method: method, headers: headers, body: body, options: OptionsBox(options), destination: destination, headerError: headerError)
+            url: url, method: method, headers: headers, body: body, options: OptionsBox(options), destination: destination,
+            headerError: headerError)
     }
 
     func with(_ field: Result<HTTPField, NetworkError>) -> RequestDescription {

@@ -13,7 +13,8 @@ extension Session {
     ) async throws(NetworkError) -> StreamedResponse {
         let stream = BodyStream(window: window, origin: CodeOrigin(fileID, line))
         let opening = StreamOpening()
-        let request = self.request(url, method: method, headers: headers, body: body, decoder: .head, fileID: fileID, line: line).options { options in
+        let request = self.request(url, method: method, headers: headers, body: body, decoder: .head, fileID: fileID, line: line).options {
+            options in
             if !(Capabilities.current.pausesHTTP2Safely), options.httpVersion == .automatic { options.httpVersion = .http1 }
         }
         var handlers = RunHandlers()
@@ -32,7 +33,9 @@ extension Session {
             throw NetworkError(.refused, phase: .preparing, message: "run \(run.id) is under way", requestID: run.id)
         }
         let head = try await opening.head { _ = run.core.cancel(.taskCancelled) }
-        return StreamedResponse(head: head, bytes: StreamedBytes(stream: stream, run: run, coding: head.contentEncoding, limits: configuration.options.decoding))
+        return StreamedResponse(
+            head: head, bytes: StreamedBytes(stream: stream, run: run, coding: head.contentEncoding, limits: configuration.options.decoding)
+        )
     }
 }
 

@@ -114,7 +114,8 @@ public final class Session: Sendable {
     private func makeTemplate(_ description: RequestDescription) throws(NetworkError) -> RequestTemplate {
         let options = description.options.value
         if let clock = options.timeouts.invalidClock {
-            throw NetworkError(.invalidOption, phase: .preparing, message: "the \(clock) timeout must be positive; use nil to switch it off")
+            throw NetworkError(
+                .invalidOption, phase: .preparing, message: "the \(clock) timeout must be positive; use nil to switch it off")
         }
         if let destination = description.destination {
             guard !destination.isEmpty else {

@@ -34,7 +34,10 @@ extension CurlEasy {
     private func paused(_ code: CURLcode) {
         // Before there is a connection there is nothing to pause; the callbacks see to it.
         guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
-        fail(with: error(.resources, "libcurl could not pause or go on: \(String(cString: curl_easy_strerror(code)))", curl: Int32(bitPattern: code.rawValue)))
+        fail(
+            with: error(
+                .resources, "libcurl could not pause or go on: \(String(cString: curl_easy_strerror(code)))",
+                curl: Int32(bitPattern: code.rawValue)))
     }
 
     // MARK: Clocks

@@ -27,7 +27,9 @@ extension CurlEasy {
     func seekUpload(to offset: Int64, origin: Int32) -> Bool {
         if origin == 0, uploadFeed?.rewind(to: offset) == true { return true }
         // libcurl wants to repeat the request on another connection.
-        fail(with: error(.connectionLost, "the pooled connection was closed by the server, and the body can be read once only", phase: .sending))
+        fail(
+            with: error(
+                .connectionLost, "the pooled connection was closed by the server, and the body can be read once only", phase: .sending))
         return false
     }
 
@@ -57,7 +59,10 @@ extension CurlEasy {
         // libcurl repeats a request when a reused connection dies before the first byte, and does so up to five times. For a method
         // that is not idempotent that may do the work twice (RFC 9110 section 9.2.2), and for the others once is enough.
         if requestsSent > (transfer.repeatsSilently ? 2 : 1) {
-            fail(with: error(.connectionLost, "the pooled connection was closed by the server; the request may have reached it", phase: .awaitingResponse))
+            fail(
+                with: error(
+                    .connectionLost, "the pooled connection was closed by the server; the request may have reached it",
+                    phase: .awaitingResponse))
             return false
         }
         guard transfer.wantsMilestones else { return true }

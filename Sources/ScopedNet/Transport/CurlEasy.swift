@@ -133,7 +133,9 @@ final class CurlEasy {
             return uploadFeed.map { $0.isDone } ?? true ? .awaitingResponse : .sending
         }
         // The timer waits for TLS in some versions; the count does not.
-        if time(CURLINFO_CONNECT_TIME_T) > 0 || number(CURLINFO_NUM_CONNECTS) > 0 { return transfer?.url.scheme == "https" ? .securing : .connecting }
+        if time(CURLINFO_CONNECT_TIME_T) > 0 || number(CURLINFO_NUM_CONNECTS) > 0 {
+            return transfer?.url.scheme == "https" ? .securing : .connecting
+        }
         return time(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving
     }
 

@@ -11,7 +11,9 @@ struct CurlError {
         var text = String(cString: easy.errorText)
         if text.isEmpty { text = String(cString: curl_easy_strerror(code)) }
         // It names the host of the URL, which nobody tried to reach.
-        if code == CURLE_COULDNT_CONNECT, let path = easy.loop.settings.unixSocketPath { text = "cannot connect to the unix socket \(path)" }
+        if code == CURLE_COULDNT_CONNECT, let path = easy.loop.settings.unixSocketPath {
+            text = "cannot connect to the unix socket \(path)"
+        }
         return easy.error(name, text, phase: phase, curl: Int32(bitPattern: code.rawValue))
     }
 
@@ -74,7 +76,8 @@ struct CurlError {
 
     private var tlsFailure: NetworkError.Code {
         let text = text
-        return text.contains("certificate required") || text.contains("handshake failure") && text.contains("alert") ? .clientCertificateFailed : .tlsFailed
+        return text.contains("certificate required") || text.contains("handshake failure") && text.contains("alert")
+            ? .clientCertificateFailed : .tlsFailed
     }
 
     /// X509_V_ERR_* of openssl/x509_vfy.h, which other TLS libraries of libcurl use too or leave at zero.

@@ -157,7 +157,9 @@ final class CurlLoop {
         case .unpause(let id): return active[id].map { flow($0, $0.unpause()) } ?? false
         case .stop(let stopped):
             let before = stopping
-            stopping = { before?(); stopped() }
+            stopping = {
+                before?(); stopped()
+            }
             return false
         }
     }

@@ -31,11 +31,13 @@ public final class CurlTransport: Transport {
             error.requestID = transfer.requestID
             error.attempt = transfer.attempt
             let result = TransferResult(error: error)
-            WorkPool.shared.submit([{
-                let turn = TransportTurn()
-                sink.transfer(transfer.id, didFinishWith: result, turn: turn)
-                turn.end()
-            }])
+            WorkPool.shared.submit([
+                {
+                    let turn = TransportTurn()
+                    sink.transfer(transfer.id, didFinishWith: result, turn: turn)
+                    turn.end()
+                }
+            ])
         }
     }
 

@@ -116,7 +116,9 @@ final class EasyProfile {
             options.set(CURLOPT_PROXY, "")
         case .explicit(let url, let credentials, let bypass):
             // To libcurl that means no proxy: what was to be hidden would go out directly.
-            guard !url.isEmpty else { throw NetworkError(.invalidOption, phase: .preparing, message: "the proxy URL is empty; use .none for no proxy") }
+            guard !url.isEmpty else {
+                throw NetworkError(.invalidOption, phase: .preparing, message: "the proxy URL is empty; use .none for no proxy")
+            }
             try options.require(CURLOPT_PROXY, url, "proxy")
             try options.require(CURLOPT_NOPROXY, bypass.joined(separator: ","), "proxy bypass")
             if let credentials {

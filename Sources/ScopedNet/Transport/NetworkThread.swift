@@ -45,11 +45,13 @@ final class NetworkThread: Sendable {
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         // Safety: the loop is handed to the new thread and nobody else keeps it; the thread balances the retain.
         let box = Unmanaged.passRetained(loop)
-        let code = pthread_create(&thread, &attributes, { argument in
-            guard let argument else { return nil }
-            Unmanaged<CurlLoop>.fromOpaque(argument).takeRetainedValue().run()
-            return nil
-        }, box.toOpaque())
+        let code = pthread_create(
+            &thread, &attributes,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<CurlLoop>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, box.toOpaque())
         guard code == 0 else {
             loop.sockets.close()
             box.release()

@@ -96,7 +96,8 @@ public final class TransferOptions: Sendable {
     /// For the silent reconnect: the pool has just shown that it holds dead connections.
     var withFreshConnection: TransferOptions {
         TransferOptions(
-            timeouts: timeouts, httpVersion: httpVersion, maxHeaderBytes: maxHeaderBytes, bufferBytes: bufferBytes, usesFreshConnection: true)
+            timeouts: timeouts, httpVersion: httpVersion, maxHeaderBytes: maxHeaderBytes, bufferBytes: bufferBytes,
+            usesFreshConnection: true)
     }
 }
 

@@ -86,7 +86,8 @@ final class UploadFeed {
         let seen: Int64
         var description: String {
             seen > declared
-                ? "the body is longer than the \(declared) bytes declared" : "the body ended after \(seen) of the \(declared) bytes declared"
+                ? "the body is longer than the \(declared) bytes declared"
+                : "the body ended after \(seen) of the \(declared) bytes declared"
         }
     }
 

@@ -48,7 +48,8 @@ private struct EntryWriter {
     private func neverSent(_ date: (ContinuousClock.Instant) -> String) -> HARDocument.Entry {
         let waited = max(0, milliseconds(trace.duration))
         var entry = HARDocument.Entry(
-            pageref: page, startedDateTime: date(trace.created), time: waited, request: request(url: trace.url, nil), response: response(nil),
+            pageref: page, startedDateTime: date(trace.created), time: waited, request: request(url: trace.url, nil),
+            response: response(nil),
             timings: HARDocument.Timings(blocked: waited, dns: -1, connect: -1, send: 0, wait: 0, receive: 0, ssl: -1),
             comment: "never sent", _scopednet: details(nil))
         entry._scopednet.cancelReason = trace.cancellation?.reason.description
@@ -81,7 +82,8 @@ private struct EntryWriter {
 
     private func details(_ exchange: RunTrace.Exchange?) -> HARDocument.Details {
         HARDocument.Details(
-            run: trace.id, attempt: exchange?.attempt ?? 0, scope: trace.scope, origin: trace.origin, bytesExpected: exchange?.bytesExpected)
+            run: trace.id, attempt: exchange?.attempt ?? 0, scope: trace.scope, origin: trace.origin, bytesExpected: exchange?.bytesExpected
+        )
     }
 
     private func comment(_ index: Int, _ exchange: RunTrace.Exchange) -> String? {
@@ -107,10 +109,12 @@ private struct EntryWriter {
         var content = HARDocument.Content(size: exchange?.bytesReceived ?? 0, mimeType: head?.mimeType ?? "")
         if let body { add(body, to: &content) }
         return HARDocument.Response(
-            status: head?.status ?? 0, statusText: head?.reasonPhrase ?? "", httpVersion: version(exchange), headers: fields(head?.headers ?? [:]),
+            status: head?.status ?? 0, statusText: head?.reasonPhrase ?? "", httpVersion: version(exchange),
+            headers: fields(head?.headers ?? [:]),
             content: content,
             redirectURL: head.map { (300..<400).contains($0.status) ? location($0) : "" } ?? "",
-            headersSize: head == nil ? -1 : exchange?.metrics?.headerBytesReceived ?? -1, bodySize: head == nil ? -1 : exchange?.bytesReceived ?? -1)
+            headersSize: head == nil ? -1 : exchange?.metrics?.headerBytesReceived ?? -1,
+            bodySize: head == nil ? -1 : exchange?.bytesReceived ?? -1)
     }
 
     private func add(_ body: Data, to content: inout HARDocument.Content) {
@@ -149,7 +153,8 @@ private struct EntryWriter {
         let isNew = !phases.isReused
         return HARDocument.Timings(
             blocked: milliseconds(phases.queued), dns: isNew ? milliseconds(phases.nameLookup) : -1,
-            connect: isNew ? milliseconds(phases.connect + phases.tls) : -1, send: milliseconds(phases.send), wait: milliseconds(phases.wait),
+            connect: isNew ? milliseconds(phases.connect + phases.tls) : -1, send: milliseconds(phases.send),
+            wait: milliseconds(phases.wait),
             receive: milliseconds(phases.receive), ssl: isNew && phases.tls > .zero ? milliseconds(phases.tls) : -1)
     }
 

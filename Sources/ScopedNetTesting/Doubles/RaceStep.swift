@@ -6,7 +6,9 @@ public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     public var description: String { step.rawValue }
 
     /// All of them.
-    public static let all: [RaceStep] = Step.allCases.filter { ![.listTaken, .gatesShut, .workEnded].contains($0) }.map { RaceStep(step: $0) }
+    public static let all: [RaceStep] = Step.allCases.filter { ![.listTaken, .gatesShut, .workEnded].contains($0) }.map {
+        RaceStep(step: $0)
+    }
 
     /// In the agent and its bag, about to begin.
     public static let beforeStart = RaceStep(step: .beforeStart)

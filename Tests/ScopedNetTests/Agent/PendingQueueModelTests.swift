@@ -85,7 +85,8 @@ import Testing
                 let doomed = (0..<Int.random(in: 0...8, using: &generator)).map { _ in Int.random(in: 0...next, using: &generator) }
                 let waits = model.waiting.filter { doomed.contains($0.item) }.map(\.item)
                 var removed: [Int] = []
-                queue.removeAll(of: doomed, find: { [queue] item in queue.place(of: item).map { (item, $0) } }, removed: { removed.append($0) })
+                queue.removeAll(
+                    of: doomed, find: { [queue] item in queue.place(of: item).map { (item, $0) } }, removed: { removed.append($0) })
                 if removed.sorted() != waits { Issue.record("removeAll") }
                 model.waiting.removeAll { doomed.contains($0.item) }
             case 88..<94:

@@ -27,7 +27,8 @@ import Testing
         #expect(log["version"] as? String == "1.2")
         let pages = try #require(log["pages"] as? [[String: Any]])
         for page in pages {
-            try require(["startedDateTime": String.self, "id": String.self, "title": String.self, "pageTimings": [String: Any].self], in: page)
+            try require(
+                ["startedDateTime": String.self, "id": String.self, "title": String.self, "pageTimings": [String: Any].self], in: page)
         }
         let entries = try #require(log["entries"] as? [[String: Any]])
         for entry in entries { try check(entry, pages: pages.compactMap { $0["id"] as? String }) }
@@ -141,7 +142,8 @@ import Testing
         server.on("/memos", ScriptedResponse.ok("").stalling(.beforeHead))
         let session = makeSession()
         try await withRequestScope { scope in
-            session.request("memos", method: .post, body: .data(Data(repeating: 7, count: 100))).options { $0.release = .detached }.start(in: scope)
+            session.request("memos", method: .post, body: .data(Data(repeating: 7, count: 100))).options { $0.release = .detached }.start(
+                in: scope)
             try await server.waitForStalls()
         }
         // The wait that is measured below; nothing is synchronised by it.

@@ -68,7 +68,9 @@ import Testing
             house.server.on("/a", .ok("x").stalling(.beforeHead))
             let bag = DeallocBag()
             let task = Task { () -> NetworkError? in
-                do throws(NetworkError) { _ = try await house.session.request(house.url("/a")).value(in: bag); return nil } catch { return error }
+                do throws(NetworkError) { _ = try await house.session.request(house.url("/a")).value(in: bag); return nil } catch {
+                    return error
+                }
             }
             try await house.server.waitForStalls()
             bag.end()

@@ -74,7 +74,8 @@ import Testing
     @Test func aCancelInTheQueueIsNotForgotten() async throws {
         let (trace, hits, later) = try await cancelAt(.queued) { session, url, bag, trace in
             for index in 0..<2 {
-                session.request(url + "/json").onSuccess { _ in trace.add("success \(index)") }.onEnd { _ in trace.add("end") }.start(in: bag)
+                session.request(url + "/json").onSuccess { _ in trace.add("success \(index)") }.onEnd { _ in trace.add("end") }.start(
+                    in: bag)
             }
         }
         #expect(hits == 1)

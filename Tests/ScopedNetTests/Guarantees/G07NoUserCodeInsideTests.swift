@@ -70,14 +70,17 @@ import Testing
             house.server.on("/a", .ok("x"))
             let names = Lock<Set<String>>([])
             @Sendable func note() {
-                let text = (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8))?.trimmingCharacters(in: .newlines) ?? "?"
+                let text =
+                    (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8))?.trimmingCharacters(in: .newlines) ?? "?"
                 names.withLock { _ = $0.insert(text) }
             }
             for _ in 0..<20 {
                 let probe = DeathNote(note)
                 house.session.request(house.url("/a"))
                     .onResponseHead { _ in note() }.onDownloadProgress { _ in note() }
-                    .onSuccess { _ in note(); _ = probe }.onEnd { _ in note() }.start()
+                    .onSuccess { _ in
+                        note(); _ = probe
+                    }.onEnd { _ in note() }.start()
             }
             await house.agent.idle()
             #expect(!names.withLock { $0 }.isEmpty)

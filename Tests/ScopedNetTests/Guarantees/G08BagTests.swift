@@ -30,7 +30,9 @@ import Testing
             let bag = DeallocBag()
             let inside = Lock<[Int]>([])
             for _ in 0..<20 {
-                house.session.request(house.url("/a")).onSuccess { _ in let count = bag.count; inside.withLock { $0.append(count) } }.start(in: bag)
+                house.session.request(house.url("/a")).onSuccess { _ in
+                    let count = bag.count; inside.withLock { $0.append(count) }
+                }.start(in: bag)
                 await house.agent.idle()
             }
             #expect(inside.withLock { $0 } == Array(repeating: 0, count: 20))
@@ -50,7 +52,9 @@ import Testing
                 let probe = Probe {
                     if !storage.isClosed { openSiblings.withLock { $0 += 1 } }
                 }
-                session.request("http://h/").onSuccess { _ in _ = probe; trace.add("late") }.onEnd { if $0.isCancelled { trace.add("end") } }
+                session.request("http://h/").onSuccess { _ in
+                    _ = probe; trace.add("late")
+                }.onEnd { if $0.isCancelled { trace.add("end") } }
                     .start(in: bag!)
             }
             #expect(bag?.count == count)
@@ -174,7 +178,10 @@ import Testing
         let started = Latch()
         let task = bag.task {
             started.open()
-            await withTaskCancellationHandler { await Latch().waitUntilCancelled() } onCancel: {}
+            await withTaskCancellationHandler {
+                await Latch().waitUntilCancelled()
+            } onCancel: {
+            }
         }
         await started.wait()
         bag.end()
@@ -196,6 +203,10 @@ import Testing
 extension Latch {
     /// Waits until the task is cancelled.
     func waitUntilCancelled() async {
-        await withTaskCancellationHandler { await wait() } onCancel: { open() }
+        await withTaskCancellationHandler {
+            await wait()
+        } onCancel: {
+            open()
+        }
     }
 }

@@ -55,7 +55,9 @@ import Testing
     ) {
         let canary = G08BagTests.Probe { destroyed.add() }
         let request = session.request("http://\(["a", "b", "c"][number % 3])/")
-            .onSuccess { _ in _ = canary; ends.add("late") }
+            .onSuccess { _ in
+                _ = canary; ends.add("late")
+            }
             .onFailure { _ in ends.add("late") }
         if number % 2 == 0 { request.onEnd { ends.add($0.name) } }
         if number % 10 == 1 {
@@ -189,17 +191,19 @@ private final class HeldTransport: Transport {
 
     private func finish(_ id: TransferID, _ outcome: Result<Void, NetworkError>) {
         guard let (transfer, sink) = state.withLock({ $0.held.removeValue(forKey: id.number) }) else { return }
-        WorkPool.shared.submit([{
-            let turn = TransportTurn()
-            switch outcome {
-            case .success:
-                let head = ResponseHead(status: 200)
-                _ = sink.transfer(transfer.id, didReceive: head, turn: turn)
-                sink.transfer(transfer.id, didFinishWith: TransferResult(head: head, body: Data()), turn: turn)
-            case .failure(let error):
-                sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
+        WorkPool.shared.submit([
+            {
+                let turn = TransportTurn()
+                switch outcome {
+                case .success:
+                    let head = ResponseHead(status: 200)
+                    _ = sink.transfer(transfer.id, didReceive: head, turn: turn)
+                    sink.transfer(transfer.id, didFinishWith: TransferResult(head: head, body: Data()), turn: turn)
+                case .failure(let error):
+                    sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
+                }
+                turn.end()
             }
-            turn.end()
-        }])
+        ])
     }
 }

@@ -9,7 +9,8 @@ import Testing
     @Test(arguments: ["run", "bag", "handle"])
     func theServerSeesTheClose(how: String) async throws {
         try await withHouse { house in
-            house.server.on("/endless", ScriptedResponse(body: .repeating(1, count: 200_000_000)).paced(bytes: 4096, every: .milliseconds(1)))
+            house.server.on(
+                "/endless", ScriptedResponse(body: .repeating(1, count: 200_000_000)).paced(bytes: 4096, every: .milliseconds(1)))
             var bag: DeallocBag? = DeallocBag()
             var request: Request<Data>? = house.session.request(house.url("/endless"))
             if how == "handle" { request?.options { $0.release = .cancelOnRelease } }

@@ -28,7 +28,11 @@ import Testing
             for _ in 0..<20 {
                 let trace = Trace()
                 weak var weakRun: RunCore?
-                do { weakRun = house.session.request(house.url("/a")).onSuccess { _ in trace.add("s") }.onEnd { _ in trace.add("e") }.start().run.core }
+                do {
+                    weakRun =
+                        house.session.request(house.url("/a")).onSuccess { _ in trace.add("s") }.onEnd { _ in trace.add("e") }.start().run
+                        .core
+                }
                 await house.agent.idle()
                 #expect(trace.lines == ["s", "e"])
                 #expect(weakRun == nil)

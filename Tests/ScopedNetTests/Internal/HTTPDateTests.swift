@@ -10,19 +10,20 @@ import Testing
         HTTPDate(text, now: now)?.secondsSince1970
     }
 
-    @Test(arguments: [
-        ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
-        ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
-        ("Sun Nov  6 08:49:37 1994", 784_111_777),
-        ("Sun Nov 16 08:49:37 1994", 784_975_777),
-        ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-        ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
-        ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199),
-        ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
-        ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
-        ("Mon, 06 Nov 1994 08:49:37 GMT", 784_111_777),  // It was a Sunday.
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+            ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("Sun Nov 16 08:49:37 1994", 784_975_777),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+            ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199),
+            ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+            ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
+            ("Mon, 06 Nov 1994 08:49:37 GMT", 784_111_777),  // It was a Sunday.
+        ] as [(String, Int64)])
     func legalDates(_ text: String, _ seconds: Int64) {
         #expect(parse(text) == seconds)
     }

@@ -140,10 +140,13 @@ struct MachineMutants {
         }
         if text.contains("guard goesOn, !keepsWork else") {
             let (first, second) = (add("goesOn is not asked"), add("keepsWork is not asked"))
-            text = text.replacing("guard goesOn, !keepsWork else", with: "guard goesOn || mutated(\(first), true), !keepsWork || mutated(\(second), true) else")
+            text = text.replacing(
+                "guard goesOn, !keepsWork else",
+                with: "guard goesOn || mutated(\(first), true), !keepsWork || mutated(\(second), true) else")
         }
         if text.contains("guard self == .none else") {
-            text = text.replacing("guard self == .none else", with: "guard self == .none || mutated(\(add("announces whatever it is")), true) else")
+            text = text.replacing(
+                "guard self == .none else", with: "guard self == .none || mutated(\(add("announces whatever it is")), true) else")
         }
         if text.contains("if phase == .ending {") {
             text = text.replacing("if phase == .ending {", with: "if phase == .ending || mutated(\(add("ends whatever it is")), true) {")

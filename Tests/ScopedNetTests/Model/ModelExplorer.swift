@@ -116,7 +116,8 @@ struct Explorer {
             let timers = state.runs[run].queueTimers | state.runs[run].retryTimers
             var isRunning = false
             if state.runs[run].isHalted {
-                for index in 1..<5 where state.runs[run].transfers[index].phase == .running && !state.runs[run].transfers[index].isCancelled {
+                for index in 1..<5 where state.runs[run].transfers[index].phase == .running && !state.runs[run].transfers[index].isCancelled
+                {
                     isRunning = true
                 }
             }
@@ -236,7 +237,8 @@ struct Explorer {
         var lines: [String] = []
         for move in trace {
             let depth = Int(state.threads[move.thread].depth)
-            lines.append("\(setup.roles[move.thread]): \(state.threads[move.thread].frames[depth - 1])\(move.choice > 0 ? " \(move.choice)" : "")")
+            lines.append(
+                "\(setup.roles[move.thread]): \(state.threads[move.thread].frames[depth - 1])\(move.choice > 0 ? " \(move.choice)" : "")")
             guard let following = next(state, move) else { break }
             state = following
         }
@@ -276,10 +278,13 @@ extension Label {
     /// A thread that is here, or will come back to here, still looks whether something is to be taken back.
     var takesBack: Bool {
         switch self {
-        case .tearDown, .destroy, .destroyed, .tearLook, .abortRead, .abortQueue, .abortTransfer, .abortWaits, .stopLook, .leaveOwn, .retire, .retireRare,
+        case .tearDown, .destroy, .destroyed, .tearLook, .abortRead, .abortQueue, .abortTransfer, .abortWaits, .stopLook, .leaveOwn,
+            .retire, .retireRare,
             .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerNote, .queueTimerLook, .queueTimerDrop, .queueLook, .queueTake,
-            .beginSecondLook, .beginCancel, .againStage, .againTimer, .againStore, .againFlag, .againNote, .againLook, .againDrop, .againTake,
-            .eventWithdraw, .endWithdraw: true
+            .beginSecondLook, .beginCancel, .againStage, .againTimer, .againStore, .againFlag, .againNote, .againLook, .againDrop,
+            .againTake,
+            .eventWithdraw, .endWithdraw:
+            true
         default: false
         }
     }

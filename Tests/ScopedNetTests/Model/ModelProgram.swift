@@ -20,7 +20,8 @@ enum Label: UInt8, CaseIterable {
     // stopWork, lastWordSaid, workEnded, retire
     case stopLook, stopAborted, workEnded, said, saidLook, retire, retireRare, retireAgent
     // submitAttempt
-    case submitLook, submitStore, submitEnter, queueTimer, queueTimerStore, queueTimerFlag, queueTimerNote, queueTimerLook, queueTimerDrop, queueLook
+    case submitLook, submitStore, submitEnter, queueTimer, queueTimerStore, queueTimerFlag, queueTimerNote, queueTimerLook, queueTimerDrop,
+        queueLook
     case queueTake
     // AdmissionQueue.grant and beginTransfer
     case granted, slotBack
@@ -50,8 +51,10 @@ enum Label: UInt8, CaseIterable {
 /// Mistakes in how the engine uses its machines. Each was planted in the model once and has to be found again.
 enum Flaw: UInt8, CaseIterable {
     case none
-    case checkThenInsert, noHandshake, gateDropped, clearedTwice, lateAdmission, noSharedGate, stageAfterGate, noSecondLook, queueNoSecondLook
-    case leavesNoBag, leavesNoBagAtEnding, keyBeforeRetain, retiresBeforeLastWord, stopIsNotLatched, queueTimerIsAnybodys, retryTailStoresIdle
+    case checkThenInsert, noHandshake, gateDropped, clearedTwice, lateAdmission, noSharedGate, stageAfterGate, noSecondLook,
+        queueNoSecondLook
+    case leavesNoBag, leavesNoBagAtEnding, keyBeforeRetain, retiresBeforeLastWord, stopIsNotLatched, queueTimerIsAnybodys,
+        retryTailStoresIdle
     case suspensionToldOnce, tearsDownBeforeAllGates, slotKept, slotReleasedTwice, handlersReadEarly, deferredWithoutGate, withdrawForgotten
     case cancelIgnoresQueue, decodeUnchecked, tearDownInCall, joinForgetsEnding, childForgotten, retiresTwice, handlersKept
 }
@@ -141,24 +144,31 @@ struct Machine {
         let label = s.threads[t].frames[top]
         switch label {
         case .done: return false
-        case .startAdd, .startRetain, .startReplace, .startReplaced, .startLink, .startLinked, .startRefused, .startGate: return start(label)
-        case .insertLook, .announce, .push, .pushBlindly, .confirm, .insertRemove, .insertLookAgain, .insertLeave, .insertLeft: return insert(label)
+        case .startAdd, .startRetain, .startReplace, .startReplaced, .startLink, .startLinked, .startRefused, .startGate:
+            return start(label)
+        case .insertLook, .announce, .push, .pushBlindly, .confirm, .insertRemove, .insertLookAgain, .insertLeave, .insertLeft:
+            return insert(label)
         case .cancelGate, .cancelReturn, .agentLook: return cancel(label)
         case .tearDown, .destroy, .destroyed, .tearLook, .tearAborted, .tearSay: return tearDown(label)
         case .leaveOwn, .leaveClearing, .leaveRemove, .leaveRare, .leaveFurther: return leave(label)
         case .abortRead, .abortQueue, .abortTransfer, .abortWaits: return abort(label)
         case .stopLook, .stopAborted, .workEnded, .said, .saidLook, .retire, .retireRare, .retireAgent: return depart(label)
-        case .submitLook, .submitStore, .submitEnter, .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerNote, .queueTimerLook, .queueTimerDrop,
-            .queueLook, .queueTake: return submit(label)
+        case .submitLook, .submitStore, .submitEnter, .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerNote, .queueTimerLook,
+            .queueTimerDrop,
+            .queueLook, .queueTake:
+            return submit(label)
         case .granted, .slotBack, .beginLook, .beginSuspended, .beginPark, .beginParked, .beginUnpark, .beginWait, .beginStage, .beginStart,
-            .beginSecondLook, .beginCancel, .beginSuspension, .begun: return begin(label)
-        case .applyLook, .applyTell, .applyLookAgain, .suspendLook, .suspendSet, .suspendStage, .suspendUnpark, .suspendNext: return suspend(label)
+            .beginSecondLook, .beginCancel, .beginSuspension, .begun:
+            return begin(label)
+        case .applyLook, .applyTell, .applyLookAgain, .suspendLook, .suspendSet, .suspendStage, .suspendUnpark, .suspendNext:
+            return suspend(label)
         case .network, .finishLook, .finishDecide: return network(label, choice)
         case .againStage, .againTimer, .againStore, .againFlag, .againNote, .againLook, .againDrop, .againTake: return again(label)
         case .completeStage, .complete, .worker, .workStage, .workLook, .work: return work(label, choice)
         case .timer, .retryFired, .queueFired: return timer(label, choice)
         case .lane, .eventRead, .eventAdmit, .eventClosed, .eventWithdraw, .eventWithdrawn, .call, .calling, .callOut: return lane(label)
-        case .endAdmit, .endClosed, .endWithdraw, .endRefused, .endLeave, .endCall, .endCalling, .endDestroy, .endGate, .endSay, .sayCancelled:
+        case .endAdmit, .endClosed, .endWithdraw, .endRefused, .endLeave, .endCall, .endCalling, .endDestroy, .endGate, .endSay,
+            .sayCancelled:
             return ending(label)
         case .bagLock, .bagTake, .bagShut, .bagSettle, .bagSettled, .bagReturn, .background: return bag(label)
         case .joinTable, .joinFlag, .joinInsert, .joinInserted, .joinCancelled, .joinLook, .joinLeave: return join(label)

@@ -4,7 +4,8 @@
 
 /// Where a test can stop the engine's threads; most are a `Step` of `StepDoor`.
 enum Door: String {
-    case beforeLink, announced, listed, beforeStart, beforeQueue, queued, queueTimed, beforeTransfer, stageStored, transferStarted, retryWaiting
+    case beforeLink, announced, listed, beforeStart, beforeQueue, queued, queueTimed, beforeTransfer, stageStored, transferStarted,
+        retryWaiting
     case decoded, beforeDelivery, callAdmitted, callEnded, afterAdmission, afterCall, beforeEnd, gateShut, stageRead, listTaken, gatesShut
     /// Inside the user's closure.
     case inCall

@@ -17,13 +17,16 @@ enum ModelReport {
             transitions += report.transitions
             labels.formUnion(report.labels)
             let verdict = report.violation == .none ? (report.isComplete ? "" : ", cut off") : ", VIOLATION \(report.violation)"
-            print("model: \(scenario.name): \(report.states) states, \(report.transitions) transitions, \(report.endings) endings\(verdict)")
+            print(
+                "model: \(scenario.name): \(report.states) states, \(report.transitions) transitions, \(report.endings) endings\(verdict)")
             if report.violation != .none || !report.isComplete { isRight = false }
             for line in explorer.story(report.trace) { print("model:     \(line)") }
         }
         print("model: \(states) states, \(transitions) transitions in \(seconds(clock.now - begin)) s")
         // Steps that only a flaw takes, or that are states between two steps.
-        let planted: Set<Label> = [.done, .startRetain, .pushBlindly, .leaveClearing, .eventRead, .background, .eventWithdrawn, .tearAborted]
+        let planted: Set<Label> = [
+            .done, .startRetain, .pushBlindly, .leaveClearing, .eventRead, .background, .eventWithdrawn, .tearAborted,
+        ]
         let missing = Label.allCases.filter { !labels.contains($0) && !planted.contains($0) }
         if !missing.isEmpty { print("model: never taken: \(missing)") }
         return isRight && missing.isEmpty

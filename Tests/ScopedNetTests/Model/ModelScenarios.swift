@@ -15,7 +15,10 @@ extension Scenario {
             $0.hasProgress = true
             $0.isPlaced = true
         },
-        Scenario("bag: progress, ended in the background, cancel", [.starter0, .endBagDeferred, .background, .cancel, .lane, .network], isLarge: true) {
+        Scenario(
+            "bag: progress, ended in the background, cancel", [.starter0, .endBagDeferred, .background, .cancel, .lane, .network],
+            isLarge: true
+        ) {
             $0.usesBag = true
             $0.hasProgress = true
             $0.hasOnEnd = false
@@ -58,7 +61,9 @@ extension Scenario {
         },
         Scenario("second bag: join, completion", [.starter0, .join, .lane, .network]),
         Scenario("second bag: join, cancel", [.starter0, .join, .cancel, .lane, .network]),
-        Scenario("second bag: join, end of the first, cancel", [.starter0, .join, .endBag, .cancel, .lane, .network], isLarge: true) { $0.usesBag = true },
+        Scenario("second bag: join, end of the first, cancel", [.starter0, .join, .endBag, .cancel, .lane, .network], isLarge: true) {
+            $0.usesBag = true
+        },
         Scenario("second bag: join, its end", [.starter0, .join, .endBag, .lane, .network], isLarge: true) {
             $0.isChild = true
             $0.hasProgress = true
@@ -79,7 +84,9 @@ extension Scenario {
             $0.script = [.okDecoded, .ok, .ok, .ok]
             $0.usesBag = true
         },
-        Scenario("decode stage, suspend and resume", [.starter0, .suspender, .lane, .network, .worker]) { $0.script = [.okDecoded, .ok, .ok, .ok] },
+        Scenario("decode stage, suspend and resume", [.starter0, .suspender, .lane, .network, .worker]) {
+            $0.script = [.okDecoded, .ok, .ok, .ok]
+        },
         Scenario("queue: place, grant, cancel", [.starter0, .cancel, .cancelAgain, .lane, .network, .otherRequest]) { $0.hasQueue = true },
         Scenario("queue: timeout, grant, cancel", [.starter0, .cancel, .lane, .network, .otherRequest, .timer]) {
             $0.hasQueue = true
@@ -107,7 +114,9 @@ extension Scenario {
         Scenario("suspend and resume, redirect, cancel", [.starter0, .suspender, .cancel, .lane, .network], isLarge: true) {
             $0.script = [.redirect, .ok, .ok, .ok]
         },
-        Scenario("suspend in the queue, park, cancel", [.starter0, .suspender, .cancel, .lane, .network, .otherRequest], isLarge: true) { $0.hasQueue = true },
+        Scenario("suspend in the queue, park, cancel", [.starter0, .suspender, .cancel, .lane, .network, .otherRequest], isLarge: true) {
+            $0.hasQueue = true
+        },
         Scenario("cancel on release", [.starter0, .dropHandle, .endBag, .lane, .network]) {
             $0.release = .cancelOnRelease
             $0.usesBag = true
@@ -131,7 +140,10 @@ extension Scenario {
             $0.usesBag = true
             $0.hasQueue = true
         },
-        Scenario("detached: progress, ended in the background", [.starter0, .endBagDeferred, .background, .cancel, .lane, .network], isLarge: true) {
+        Scenario(
+            "detached: progress, ended in the background", [.starter0, .endBagDeferred, .background, .cancel, .lane, .network],
+            isLarge: true
+        ) {
             $0.release = .detached
             $0.usesBag = true
             $0.hasProgress = true

@@ -159,7 +159,8 @@ struct Setup {
     enum Release: UInt8 { case untilFinished, cancelOnRelease, detached }
     enum Response: UInt8 { case ok, okDecoded, failure, redirect, retryNow, retryLater }
     enum Role: UInt8 {
-        case nobody, starter0, starter1, cancel, cancelAgain, dropHandle, shutdown, endBag, endParent, endBagDeferred, background, cancelAllInBag, join, lane,
+        case nobody, starter0, starter1, cancel, cancelAgain, dropHandle, shutdown, endBag, endParent, endBagDeferred, background,
+            cancelAllInBag, join, lane,
             network, worker, timer, suspender, otherRequest, agentCancelAll
     }
 

@@ -137,7 +137,8 @@ import Testing
                 if mismatches == 5 { break }
             }
             print(
-                "replay: \(replayed) traces, at most \(limit) of each scenario, \(strides) strides, \(mismatches) mismatches, \(heldBack) cut short")
+                "replay: \(replayed) traces, at most \(limit) of each scenario, \(strides) strides, \(mismatches) mismatches, \(heldBack) cut short"
+            )
             #expect(replayed > (Self.isQuick ? 100 : 500))
         }
     }

@@ -107,8 +107,13 @@ final class Replayer: @unchecked Sendable {
         request.arm { handlers in
             handlers.success = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { $0.successes += 1 } })
             handlers.failure = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { $0.failures += 1 } })
-            if setup.hasProgress { handlers.sent = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { _ in } }) }
-            if setup.hasOnEnd { handlers.end = .one(Callback(lane: nil, origin: origin) { [weak self] reason in self?.seen.withLock { $0.ends.append(reason) } }) }
+            if setup.hasProgress {
+                handlers.sent = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { _ in } })
+            }
+            if setup.hasOnEnd {
+                handlers.end = .one(
+                    Callback(lane: nil, origin: origin) { [weak self] reason in self?.seen.withLock { $0.ends.append(reason) } })
+            }
         }
         let bag = setup.usesBag ? bags[setup.bag(0)] : nil
         return { _ = request.start(in: bag?.storage, origin: origin) }
@@ -318,7 +323,9 @@ final class Replayer: @unchecked Sendable {
     }
 
     private func occupySlot() {
-        let other = session.with { $0.agent = RequestAgent(); $0.deliveryQueue = DispatchQueue(label: "other") }
+        let other = session.with {
+            $0.agent = RequestAgent(); $0.deliveryQueue = DispatchQueue(label: "other")
+        }
         _ = other.request("http://h/other").start()
         transport.keepOther()
     }
@@ -337,7 +344,8 @@ final class Replayer: @unchecked Sendable {
         return [
             "gate \(run.gate.phase) \(run.gate.reason) \(run.gate.goesOn)", "stage \(run.stage & 7)", "suspended \(run.suspended)",
             "alive \(run.isHeld ? 1 : 0)", "bags \(Int(state.bags[0].count) + (state.bags[0].holdsChild ? 1 : 0)) \(state.bags[1].count)",
-            "waiting \(run.waiting == 0 ? 0 : 1)", "slots \(setup.hasQueue ? Int(state.slotsInUse) : 0)", "timers \(timers)", "transfers \(transfers)",
+            "waiting \(run.waiting == 0 ? 0 : 1)", "slots \(setup.hasQueue ? Int(state.slotsInUse) : 0)", "timers \(timers)",
+            "transfers \(transfers)",
             "calls \(run.successes) \(run.failures) \(run.ends)",
         ]
     }
@@ -347,7 +355,8 @@ final class Replayer: @unchecked Sendable {
         let counts = seen.withLock { ($0.successes, $0.failures, $0.ends.count) }
         return [
             "gate \(gate.phase) \(gate.reason) \(gate.goesOn)", "stage \(core.stage.word & 7)", "suspended \(core.isSuspended)",
-            "alive \(session.agent.liveRuns().count)", "bags \(bags[0].count) \(bags[1].count)", "waiting \(session.admission.waitingCount)",
+            "alive \(session.agent.liveRuns().count)", "bags \(bags[0].count) \(bags[1].count)",
+            "waiting \(session.admission.waitingCount)",
             "slots \(setup.hasQueue ? session.admission.activeCount : 0)", "timers \(timing.armedCount)", "transfers \(transport.picture)",
             "calls \(counts.0) \(counts.1) \(counts.2)",
         ]

@@ -43,7 +43,11 @@ import Testing
         _ body: (House) async throws -> Void
     ) async throws -> Recorder {
         let recorder = Recorder()
-        try await withHouse(server, { $0.observers = [recorder]; change(&$0) }, body)
+        try await withHouse(
+            server,
+            {
+                $0.observers = [recorder]; change(&$0)
+            }, body)
         return recorder
     }
 

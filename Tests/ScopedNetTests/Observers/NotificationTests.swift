@@ -19,7 +19,8 @@ import Testing
         func listen() {
             for name in [Notification.Name.requestDidResume, .requestDidSuspend, .requestDidComplete] {
                 let token = center.addObserver(forName: name, object: nil, queue: nil) { [trace] note in
-                    let keys = (note.userInfo ?? [:]).keys.compactMap { ($0 as? String)?.split(separator: ".").last.map(String.init) }.sorted()
+                    let keys = (note.userInfo ?? [:]).keys.compactMap { ($0 as? String)?.split(separator: ".").last.map(String.init) }
+                        .sorted()
                     let run = note.object as? RunInfo
                     trace.add("\(name.rawValue.split(separator: ".").last ?? "") \(run?.tag ?? "-") \(keys.joined(separator: ","))")
                 }

@@ -297,7 +297,12 @@ import Testing
             let workers = 64
             for _ in 0..<300 { bag.insert(AnyCancellable {}) }
             let ambush = Ambush(.beforeStart, of: session) { _ in
-                WorkPool.shared.submit((0..<workers).map { _ in { isBusy.signal(); release.wait() } })
+                WorkPool.shared.submit(
+                    (0..<workers).map { _ in
+                        {
+                            isBusy.signal(); release.wait()
+                        }
+                    })
                 isBusy.wait()
                 isBusy.wait()
                 bag.end()

@@ -32,7 +32,9 @@ struct DiskFaultTests {
             let large = isCoded ? CodedBodies.gzip([UInt8](repeating: 7, count: 8 << 20)) : [UInt8](bytes(8 << 20))
             wire.server.on("/large", isCoded ? .ok(.bytes(large)).header("Content-Encoding", "gzip") : .ok(.bytes(large)))
             wire.server.on("/small", .ok("new"))
-            let error = try await wire.session.download(wire.url + "/large", to: file).options { $0.decoding = .init(maxOutputBytes: 1 << 30) }.failure()
+            let error = try await wire.session.download(wire.url + "/large", to: file).options {
+                $0.decoding = .init(maxOutputBytes: 1 << 30)
+            }.failure()
             expect(error, .diskFull, ENOSPC)
             #expect(folder.contents(of: "file") == Data("old".utf8))
             #expect(folder.names == ["file"])
@@ -55,7 +57,8 @@ struct DiskFaultTests {
             var limit = rlimit(rlim_cur: 100_000, rlim_max: 100_000)
             setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
             let outcome = await session.download(server.url + "/", to: URL(fileURLWithPath: folder.path + "/file")).outcome()
-            guard case .failure(let error) = outcome, error.code == .fileUnwritable, error.underlying as? SystemError == SystemError(code: EFBIG)
+            guard case .failure(let error) = outcome, error.code == .fileUnwritable,
+                error.underlying as? SystemError == SystemError(code: EFBIG)
             else { exit(2) }
             guard folder.names.isEmpty else { exit(3) }
         }
@@ -76,7 +79,8 @@ struct DiskFaultTests {
             configuration.proxy = .none
             let session = Session(configuration: configuration)
             let outcome = await session.download(server.url + "/", to: URL(fileURLWithPath: folder.path + "/file")).outcome()
-            guard case .failure(let error) = outcome, error.code == .fileUnwritable, error.underlying as? SystemError == SystemError(code: EACCES)
+            guard case .failure(let error) = outcome, error.code == .fileUnwritable,
+                error.underlying as? SystemError == SystemError(code: EACCES)
             else { exit(2) }
             guard error.message.contains(String(cString: strerror(EACCES))) else { exit(3) }
         }
@@ -90,7 +94,9 @@ struct DiskFaultTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))
             let (heads, seen) = AsyncStream.makeStream(of: Void.self)
-            let request = wire.session.download(wire.url + "/", to: URL(fileURLWithPath: inner + "/file")).onDownloadProgress { _ in seen.yield() }
+            let request = wire.session.download(wire.url + "/", to: URL(fileURLWithPath: inner + "/file")).onDownloadProgress { _ in
+                seen.yield()
+            }
             request.start()
             for await _ in heads { break }
             try await wire.server.waitForStalls()
@@ -117,14 +123,20 @@ struct DiskFaultTests {
         _ = folder.write("old", to: "file")
         var calls = FileCalls.system
         switch step {
-        case "write": calls.write = { _, _, _ in errno = number; return -1 }
+        case "write":
+            calls.write = { _, _, _ in
+                errno = number; return -1
+            }
         case "close":
             calls.close = { descriptor in
                 Glibc.close(descriptor)
                 errno = number
                 return -1
             }
-        default: calls.rename = { _, _ in errno = number; return -1 }
+        default:
+            calls.rename = { _, _ in
+                errno = number; return -1
+            }
         }
         let sink = FileSink(destination: folder.path + "/file", calls: calls)
         let error = #expect(throws: NetworkError.self) {

@@ -39,7 +39,8 @@ struct FileDownloadTests {
             wire.server.on("/", .ok("new contents").stalling(.afterBytes(5)))
             let head = Gathered<Int>()
             let (heads, continuation) = AsyncStream.makeStream(of: Void.self)
-            wire.session.download(wire.url + "/", to: file).onResponseHead { _ in continuation.yield() }.onSuccess { _ in head.add(1) }.start()
+            wire.session.download(wire.url + "/", to: file).onResponseHead { _ in continuation.yield() }.onSuccess { _ in head.add(1) }
+                .start()
             for await _ in heads { break }
             try await wire.server.waitForStalls()
             #expect(folder.contents(of: "file") == Data("old".utf8))
@@ -137,7 +138,9 @@ struct FileDownloadTests {
     }
 
     @Test func aRetryBeginsTheFileAnew() async throws {
-        try await withWire { $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) } _: { wire async throws in
+        try await withWire {
+            $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1))
+        } _: { wire async throws in
             wire.server.enqueue(.ok("0123456789").ending(.truncate(afterBytes: 4)))
             wire.server.on("/", .ok("0123456789"))
             _ = try await wire.session.download(wire.url + "/", to: file).response()

@@ -33,9 +33,12 @@ struct FramingTests {
     }
 
     private static let chunks: [Row] = [
-        sized("3", "abc"), sized("003", "abc"), sized("3 ", "abc"), sized("3\t", "abc"), sized("3;a=b", "abc"), sized("3;a=\"\u{1}\"", "abc"),
-        sized("3 garbage", "abc"), sized("3abc", "truncatedBody"), sized("0x3", "badResponse"), sized("+3", "badResponse"), sized("-1", "badResponse"), sized(" 3", "badResponse"), sized("", "badResponse"),
-        sized("3,3", "abc"), sized("00000000000000000003", "badResponse"), sized("0000000000000003", "abc"), sized("FFFFFFFFFFFFFFFF", "badResponse"),
+        sized("3", "abc"), sized("003", "abc"), sized("3 ", "abc"), sized("3\t", "abc"), sized("3;a=b", "abc"),
+        sized("3;a=\"\u{1}\"", "abc"),
+        sized("3 garbage", "abc"), sized("3abc", "truncatedBody"), sized("0x3", "badResponse"), sized("+3", "badResponse"),
+        sized("-1", "badResponse"), sized(" 3", "badResponse"), sized("", "badResponse"),
+        sized("3,3", "abc"), sized("00000000000000000003", "badResponse"), sized("0000000000000003", "abc"),
+        sized("FFFFFFFFFFFFFFFF", "badResponse"),
         sized("7FFFFFFFFFFFFFFF", "truncatedBody"), sized("8000000000000000", "badResponse"), sized("10000000000000003", "badResponse"),
         sized("3;" + String(repeating: "x", count: 10_000), "abc"), sized("3;" + String(repeating: "x", count: 1 << 20), "abc"),
         sized("3\n", "badResponse"), sized("3\r", "abc"),
@@ -53,8 +56,12 @@ struct FramingTests {
     ]
 
     private static let heads: [Row] = [
-        Row("Content-Length and Transfer-Encoding", "Content-Length: 3\r\nTransfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n", "badResponse"),
-        Row("Transfer-Encoding and Content-Length", "Transfer-Encoding: chunked\r\nContent-Length: 3", "3\r\nabc\r\n0\r\n\r\n", "badResponse"),
+        Row(
+            "Content-Length and Transfer-Encoding", "Content-Length: 3\r\nTransfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n",
+            "badResponse"),
+        Row(
+            "Transfer-Encoding and Content-Length", "Transfer-Encoding: chunked\r\nContent-Length: 3", "3\r\nabc\r\n0\r\n\r\n",
+            "badResponse"),
         Row("Transfer-Encoding twice", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n", "badResponse"),
         Row("Transfer-Encoding: chunked, chunked", "Transfer-Encoding: chunked, chunked", "3\r\nabc\r\n0\r\n\r\n", "badResponse"),
         Row("Transfer-Encoding: CHUNKED", "Transfer-Encoding: CHUNKED", "3\r\nabc\r\n0\r\n\r\n", "abc"),
@@ -127,7 +134,7 @@ struct FramingTests {
             for _ in 0..<10 {
                 _ = await session.request(url + "/first").outcome()
                 let after = try await session.send(url + "/after").body
-            #expect(after == Data("fine".utf8))
+                #expect(after == Data("fine".utf8))
             }
         }
     }

@@ -26,7 +26,11 @@ struct HandleReuseTests {
             case .post: .data(Data("twelve bytes".utf8))
             // Too long to travel with its head.
             case .put: .data(bytes(200_000))
-            case .chunked: .stream(AsyncStream { $0.yield(Data("piece".utf8)); $0.finish() })
+            case .chunked:
+                .stream(
+                    AsyncStream {
+                        $0.yield(Data("piece".utf8)); $0.finish()
+                    })
             default: nil
             }
         }

@@ -10,7 +10,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct HeaderInjectionTests {
     private static let attacks = [
-        "a\r\nInjected: 1", "a\nInjected: 1", "a\rInjected: 1", "a\r\n\r\nGET /second HTTP/1.1\r\nInjected: 1\r\n\r\n", "a\u{0}\r\nInjected: 1",
+        "a\r\nInjected: 1", "a\nInjected: 1", "a\rInjected: 1", "a\r\n\r\nGET /second HTTP/1.1\r\nInjected: 1\r\n\r\n",
+        "a\u{0}\r\nInjected: 1",
         "a%0d%0aInjected:%201", "\r\nInjected: 1", "a\u{0B}Injected: 1", "a\u{2028}Injected: 1", "a\u{560D}\u{560A}Injected: 1",
     ]
 
@@ -23,20 +24,24 @@ struct HeaderInjectionTests {
     func oneRequestOrNone(_ attack: String) async throws {
         for door in Door.allCases {
             let heads = Gathered<String>()
-            try await withRawServer({ connection, _ in
-                while let head = connection.readHead() {
-                    heads.add(head)
-                    let isFirst = head.hasPrefix("GET /location")
-                    // Our server's line ends are real; the attack's are what is tried.
-                    let field = isFirst ? "Location: /\(attack.filter { $0 != "\r\n" && $0 != "\n" })\r\n" : ""
-                    connection.send("HTTP/1.1 \(isFirst ? 302 : 200) OK\r\n\(field)Content-Length: 0\r\n\r\n")
-                }
-            }, configure: { $0.headers[HTTPField.Name("X-Session")!] = door == .sessionField ? attack : "plain" }) { server, session in
+            try await withRawServer(
+                { connection, _ in
+                    while let head = connection.readHead() {
+                        heads.add(head)
+                        let isFirst = head.hasPrefix("GET /location")
+                        // Our server's line ends are real; the attack's are what is tried.
+                        let field = isFirst ? "Location: /\(attack.filter { $0 != "\r\n" && $0 != "\n" })\r\n" : ""
+                        connection.send("HTTP/1.1 \(isFirst ? 302 : 200) OK\r\n\(field)Content-Length: 0\r\n\r\n")
+                    }
+                }, configure: { $0.headers[HTTPField.Name("X-Session")!] = door == .sessionField ? attack : "plain" }
+            ) { server, session in
                 let outcome = await request(through: door, attack, server.port, session).outcome()
                 for head in heads.all { check(head, "\(door): \(attack.debugDescription)") }
                 #expect(heads.all.count <= (door == .location ? 2 : 1), "\(door)")
                 guard case .failure(let error) = outcome else { return }
-                #expect([.invalidURL, .invalidHeader, .invalidOption, .nameNotResolved, .proxyNotResolved, .badResponse, .proxyFailed].contains(error.code), "\(door): \(error)")
+                #expect(
+                    [.invalidURL, .invalidHeader, .invalidOption, .nameNotResolved, .proxyNotResolved, .badResponse, .proxyFailed].contains(
+                        error.code), "\(door): \(error)")
                 #expect(error.message.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && $0.value != 0x2028 }, "\(door)")
                 // Where the value is a secret, the message names the field and never says it.
                 let isSecret = [.sessionField, .requestField, .authorization, .cookie, .userinfo, .proxyUser, .proxyPassword].contains(door)
@@ -47,8 +52,10 @@ struct HeaderInjectionTests {
 
     /// Fields given as strings are not repaired but refused, with a word that says which and why.
     @Test(arguments: [
-        ("X-Own", "a\r\nInjected: 1", "the value of 'X-Own' holds a carriage return"), ("X-Own", "hunter2\n", "the value of 'X-Own' holds a line feed"),
-        ("X-Own", "a\u{0}b", "the value of 'X-Own' holds a NUL byte"), ("X-Own", "a\u{1B}[31m", "the value of 'X-Own' holds a control character"),
+        ("X-Own", "a\r\nInjected: 1", "the value of 'X-Own' holds a carriage return"),
+        ("X-Own", "hunter2\n", "the value of 'X-Own' holds a line feed"),
+        ("X-Own", "a\u{0}b", "the value of 'X-Own' holds a NUL byte"),
+        ("X-Own", "a\u{1B}[31m", "the value of 'X-Own' holds a control character"),
         ("X Own", "a", "'X Own' is no name of a header field"), ("", "a", "'' is no name of a header field"),
         ("X-Own:", "a", "'X-Own:' is no name of a header field"), ("X\r\nInjected", "a", "is no name of a header field"),
     ])
@@ -68,9 +75,13 @@ struct HeaderInjectionTests {
     }
 
     @Test func stringsThatAreFieldsAreSent() async throws {
-        try await withWire { try $0.setHeader("X-Session", "s") } _: { wire async throws in
+        try await withWire {
+            try $0.setHeader("X-Session", "s")
+        } _: { wire async throws in
             wire.server.on("/", .ok())
-            _ = try await wire.get().header("X-Own", "grüße\tan alle").header("x-own", "again").header("X-Empty", "").header("X-Session", "r").response()
+            _ = try await wire.get().header("X-Own", "grüße\tan alle").header("x-own", "again").header("X-Empty", "").header(
+                "X-Session", "r"
+            ).response()
             let request = try await wire.server.takeRequest()
             #expect(request.headers[all: "x-own"] == ["again"])
             #expect(request.headers[all: "x-empty"] == [""])
@@ -117,7 +128,10 @@ struct HeaderInjectionTests {
     }
 
     /// What a server says reaches logs through the error: on one line, and without sequences a terminal obeys.
-    @Test(arguments: ["HTTP/1.1 404 Not\u{1B}[2J Found\r\n", "HTTP/1.1 \u{1B}[31m200 OK\r\n", "\u{1B}]0;title\u{7}\rnext line\r\n", "HTTP/1.1 404 a\rb\r\n"])
+    @Test(arguments: [
+        "HTTP/1.1 404 Not\u{1B}[2J Found\r\n", "HTTP/1.1 \u{1B}[31m200 OK\r\n", "\u{1B}]0;title\u{7}\rnext line\r\n",
+        "HTTP/1.1 404 a\rb\r\n",
+    ])
     func aServersWordsAreFitForALog(_ line: String) async throws {
         try await withRawServer({ connection, _ in
             guard connection.readHead() != nil else { return }

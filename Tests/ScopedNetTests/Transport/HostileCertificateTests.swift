@@ -13,7 +13,9 @@ struct HostileCertificateTests {
         _ identity: TLSIdentity, trusting trust: TLSConfiguration.CertificateAuthority? = nil
     ) async throws -> NetworkError {
         let found = Gathered<NetworkError>()
-        try await withWire(.init(tls: identity)) { $0.tls.certificateAuthority = trust ?? .pem(authority.certificatePEM) } _: { wire async throws in
+        try await withWire(.init(tls: identity)) {
+            $0.tls.certificateAuthority = trust ?? .pem(authority.certificatePEM)
+        } _: { wire async throws in
             found.add(try await wire.get().failure())
             #expect(wire.server.requests.isEmpty, "a request was sent to a server that is not trusted")
         }

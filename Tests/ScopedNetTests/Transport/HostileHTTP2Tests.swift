@@ -37,11 +37,13 @@ struct HostileHTTP2Tests {
         let values = settings.map { Setting(name: $0.0, value: $0.1) }
         try await withLoopbackServer { neighbour async throws in
             neighbour.on("/", .ok("fine"))
-            try await withRawServer({ connection, _ in
-                let peer = HTTP2Peer(connection: connection)
-                peer.greet(values.map { ($0.name, $0.value) })
-                while let stream = peer.nextRequest() { play(peer, stream) }
-            }, configure: configure) { server, session in
+            try await withRawServer(
+                { connection, _ in
+                    let peer = HTTP2Peer(connection: connection)
+                    peer.greet(values.map { ($0.name, $0.value) })
+                    while let stream = peer.nextRequest() { play(peer, stream) }
+                }, configure: configure
+            ) { server, session in
                 try await test(server, session, neighbour)
                 #expect(try await session.send(neighbour.url + "/").body == Data("fine".utf8))
             }
@@ -80,7 +82,8 @@ struct HostileHTTP2Tests {
             peer.send(.goAway, 0, 0, HTTP2Peer.number(stream) + HTTP2Peer.number(0))
             peer.send(.data, last, stream, [1])
         },
-        Act("GOAWAY before this stream", "connectionLost") { peer, _ in peer.send(.goAway, 0, 0, HTTP2Peer.number(0) + HTTP2Peer.number(0)) },
+        Act("GOAWAY before this stream", "connectionLost") { peer, _ in peer.send(.goAway, 0, 0, HTTP2Peer.number(0) + HTTP2Peer.number(0))
+        },
         Act("GOAWAY with an error, then silence", "connectionLost", "firstByteTimeout") { peer, stream in
             peer.send(.goAway, 0, 0, HTTP2Peer.number(stream) + HTTP2Peer.number(2))
         },
@@ -142,14 +145,19 @@ struct HostileHTTP2Tests {
             peer.send(.headers, head, stream, HTTP2Peer.ok)
             peer.send(.data, last, stream, [UInt8](repeating: 7, count: 1 << 20))
         },
-        Act("DATA before the head", "connectionLost", "truncatedBody", "badResponse") { peer, stream in peer.send(.data, last, stream, [1]) },
+        Act("DATA before the head", "connectionLost", "truncatedBody", "badResponse") { peer, stream in peer.send(.data, last, stream, [1])
+        },
         Act("DATA on stream 0", "connectionLost", "truncatedBody", "badResponse") { peer, _ in peer.send(.data, last, 0, [1]) },
-        Act("a head on a stream nobody opened", "connectionLost", "badResponse") { peer, stream in peer.send(.headers, head, stream + 2, HTTP2Peer.ok) },
+        Act("a head on a stream nobody opened", "connectionLost", "badResponse") { peer, stream in
+            peer.send(.headers, head, stream + 2, HTTP2Peer.ok)
+        },
         Act("a promise", "connectionLost", "badResponse") { peer, stream in
             peer.send(.push, head, stream, HTTP2Peer.number(2) + HTTP2Peer.ok)
         },
         Act("no status", "connectionLost", "badResponse") { $0.send(.headers, head | last, $1, HTTP2Peer.field("x", "1")) },
-        Act("a status that is no number", "connectionLost", "badResponse") { $0.send(.headers, head | last, $1, HTTP2Peer.field(":status", "abc")) },
+        Act("a status that is no number", "connectionLost", "badResponse") {
+            $0.send(.headers, head | last, $1, HTTP2Peer.field(":status", "abc"))
+        },
         Act("upper case in a name", "connectionLost", "badResponse") {
             $0.send(.headers, head | last, $1, HTTP2Peer.ok + HTTP2Peer.field("X-Upper", "1"))
         },
@@ -210,14 +218,16 @@ struct HostileHTTP2Tests {
             + HTTP2Peer.bytes(.data, 0, 1, [1, 2]) + HTTP2Peer.bytes(.data, Self.last, 1, [3, 4])
         for cut in 0...answer.count {
             let accepted = Lock(0)
-            try await withRawServer({ connection, _ in
-                accepted.withLock { $0 += 1 }
-                guard connection.read(24) != nil else { return }
-                // Not before the request is there: a connection that dies unused may be replaced without a word.
-                let peer = HTTP2Peer(connection: connection)
-                while let frame = peer.nextFrame(), frame.kind != HTTP2Peer.Kind.headers.rawValue {}
-                connection.send(Array(answer[..<cut]))
-            }, configure: configure) { server, session in
+            try await withRawServer(
+                { connection, _ in
+                    accepted.withLock { $0 += 1 }
+                    guard connection.read(24) != nil else { return }
+                    // Not before the request is there: a connection that dies unused may be replaced without a word.
+                    let peer = HTTP2Peer(connection: connection)
+                    while let frame = peer.nextFrame(), frame.kind != HTTP2Peer.Kind.headers.rawValue {}
+                    connection.send(Array(answer[..<cut]))
+                }, configure: configure
+            ) { server, session in
                 let outcome = await get(server, session).outcome()
                 if cut == answer.count {
                     #expect((try? outcome.get().body) == Data([1, 2, 3, 4]), "\(outcome)")
@@ -305,7 +315,9 @@ struct HostileHTTP2Tests {
         let authority = try TestAuthority()
         var configuration = try LoopbackServer.Configuration.tls(authority, [.http2])
         configuration.maxConcurrentStreams = 1
-        try await withWire(configuration) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
+        try await withWire(configuration) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+        } _: { wire async throws in
             wire.server.on("/*", .ok("x"))
             let requests = (0..<16).map { wire.get("/\($0)") { $0.timeouts.total = .seconds(20) } }
             await withTaskGroup(of: String.self) { group in

@@ -9,7 +9,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct HostileInputTests {
     @Test(arguments: [
-        "", "http", "http:", "http://", "http:///path", "://host/", "//host/path", "/path", "no scheme", "http://ho st/", "http://host:99999/",
+        "", "http", "http:", "http://", "http:///path", "://host/", "//host/path", "/path", "no scheme", "http://ho st/",
+        "http://host:99999/",
         "http://host:-1/", "http://host:port/", "http://[::1/", "http://[nonsense]/", "http://a\nb/", "http://a/\r\nX: y", "http://a/\u{0}",
         "http://a/\u{7F}", "http:// /", "http://exa<mple/",
     ])
@@ -34,7 +35,9 @@ struct HostileInputTests {
         }
     }
 
-    @Test(arguments: ["ftp://host/", "file:///etc/passwd", "gopher://host/", "ws://host/", "mailto:ann@host", "javascript:alert(1)", "htp://host/"])
+    @Test(arguments: [
+        "ftp://host/", "file:///etc/passwd", "gopher://host/", "ws://host/", "mailto:ann@host", "javascript:alert(1)", "htp://host/",
+    ])
     func unknownSchemes(_ url: String) async throws {
         try await withSession { session async throws in
             let error = try await session.request(url).failure()
@@ -121,7 +124,9 @@ struct HostileInputTests {
             { $0.proxy = .explicit(url: "http://127.0.0.1:1", bypass: [huge]) },
         ]
         for change in changes {
-            try await withWire { change(&$0) } _: { wire async throws in
+            try await withWire {
+                change(&$0)
+            } _: { wire async throws in
                 wire.server.on("/", .ok())
                 let error = try await wire.get().failure()
                 #expect(error.code == .invalidOption, "\(error)")

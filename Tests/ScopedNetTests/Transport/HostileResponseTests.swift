@@ -64,7 +64,10 @@ struct HostileResponseTests {
     /// A connection with bytes nobody asked for is not used again, also when the server keeps it open.
     @Test func anAnswerNobodyAskedForIsNotDelivered() async throws {
         try await withWire { wire async throws in
-            wire.server.on("/", .raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcdHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil").stalling(.afterBytes(85)))
+            wire.server.on(
+                "/",
+                .raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcdHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil").stalling(
+                    .afterBytes(85)))
             wire.server.on("/after", .ok("fine"))
             #expect(try await wire.send().body == Data("abcd".utf8))
             for _ in 0..<5 { #expect(try await wire.send("/after").body == Data("fine".utf8)) }
@@ -143,7 +146,8 @@ struct HostileResponseTests {
 
     @Test func oneHugeTrailer() async throws {
         let error = try await error(
-            .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: \(String(repeating: "x", count: 500_000))\r\n\r\n"))
+            .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: \(String(repeating: "x", count: 500_000))\r\n\r\n")
+        )
         #expect([.headersTooLarge, .badResponse].contains(error.code), "\(error)")
     }
 
@@ -180,11 +184,14 @@ struct HostileResponseTests {
             var completed: [Int] = []
             for offset in 0...count {
                 wire.server.enqueue(.raw(text, closeAfter: offset), for: "/")
-                let outcome = await wire.get { $0.timeouts = Timeouts(connect: .seconds(20), firstByte: .seconds(20), idle: .seconds(20)) }.outcome()
+                let outcome = await wire.get { $0.timeouts = Timeouts(connect: .seconds(20), firstByte: .seconds(20), idle: .seconds(20)) }
+                    .outcome()
                 switch outcome {
                 case .success(let response):
                     completed.append(offset)
-                    if name != "until close" { #expect(offset == count || name == "interim" || name == "chunked", "\(name), cut at \(offset): \(response.head)") }
+                    if name != "until close" {
+                        #expect(offset == count || name == "interim" || name == "chunked", "\(name), cut at \(offset): \(response.head)")
+                    }
                 case .failure(let error):
                     #expect([.connectionLost, .truncatedBody, .badResponse].contains(error.code), "\(name), cut at \(offset): \(error)")
                 }

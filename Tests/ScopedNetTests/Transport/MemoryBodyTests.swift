@@ -67,7 +67,9 @@ struct MemoryBodyTests {
     }
 
     @Test func anErrorPageIsKeptUpToItsBound() async throws {
-        try await withWire { $0.errorBodyBytes = 1_000 } _: { wire async throws in
+        try await withWire {
+            $0.errorBodyBytes = 1_000
+        } _: { wire async throws in
             wire.server.on("/", .ok(.bytes(Array(bytes(50_000)))).with { $0.status = 500 })
             let error = try await wire.get().failure()
             #expect(error.code == .unacceptableStatus)
@@ -92,7 +94,8 @@ struct MemoryBodyTests {
 
     @Test func aRedirectThatIsNotFollowedIsWhole() async throws {
         try await withWire { wire async throws in
-            wire.server.on("/", ScriptedResponse(status: 302, headers: ["Location": "http://elsewhere.test/"], body: .bytes(Array(bytes(200_000)))))
+            wire.server.on(
+                "/", ScriptedResponse(status: 302, headers: ["Location": "http://elsewhere.test/"], body: .bytes(Array(bytes(200_000)))))
             let response = try await wire.get { options in
                 options.validation = .any
                 options.redirects.mode = .sameOriginOnly

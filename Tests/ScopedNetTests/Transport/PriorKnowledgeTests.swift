@@ -11,7 +11,9 @@ struct PriorKnowledgeTests {
         try await withWire(.init(protocols: [.http2])) {
             $0.options.httpVersion = .http2PriorKnowledge
             $0.options.timeouts = Timeouts(connect: .seconds(5), firstByte: .seconds(5), idle: .seconds(5))
-        } _: { try await test($0) }
+        } _: {
+            try await test($0)
+        }
     }
 
     @Test func oneAfterTheOther() async throws {

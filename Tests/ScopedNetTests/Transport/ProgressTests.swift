@@ -5,7 +5,6 @@ import Testing
 
 @testable import ScopedNet
 
-
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct ProgressTests {
     private func check(_ progress: [TransferProgress], total: Int64) {
@@ -54,7 +53,9 @@ struct ProgressTests {
                 await wire.agent.idle()
                 let counts = progress.all.map(\.completed)
                 #expect(counts == counts.sorted(), "body \(index)")
-                #expect(progress.all.last == TransferProgress(completed: Int64(size), total: Int64(size)), "body \(index) of \(size): \(ends.all)")
+                #expect(
+                    progress.all.last == TransferProgress(completed: Int64(size), total: Int64(size)),
+                    "body \(index) of \(size): \(ends.all)")
                 #expect(try await wire.server.takeRequest().bodyBytesReceived == size)
             }
         }
@@ -62,7 +63,9 @@ struct ProgressTests {
 
     /// A second attempt sends the body again; what the caller sees does not go back.
     @Test func neverGoesBackOverRetries() async throws {
-        try await withWire { $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) } _: { wire async throws in
+        try await withWire {
+            $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1))
+        } _: { wire async throws in
             wire.server.enqueue(.status(503))
             wire.server.on("/", .ok(.bytes(Array(bytes(500_000)))))
             let up = Gathered<TransferProgress>()

@@ -9,24 +9,25 @@ import Testing
         ProxyEnvironment(environment).choice(scheme: scheme, host: host, port: port)
     }
 
-    @Test(arguments: [
-        ([:], "http", nil),
-        (["http_proxy": "http://p:1"], "http", "http://p:1"), (["http_proxy": "http://p:1"], "https", nil),
-        (["HTTP_PROXY": "http://p:1"], "http", nil), (["HTTP_PROXY": "http://p:1"], "https", nil),
-        (["Http_Proxy": "http://p:1"], "http", nil),
-        (["HTTP_PROXY": "http://evil:1", "ALL_PROXY": "http://p:1"], "http", "http://p:1"),
-        (["https_proxy": "http://p:1"], "https", "http://p:1"), (["HTTPS_PROXY": "http://p:1"], "https", "http://p:1"),
-        (["https_proxy": "http://p:1", "HTTPS_PROXY": "http://q:1"], "https", "http://p:1"),
-        (["https_proxy": "http://p:1"], "HTTPS", "http://p:1"),
-        (["all_proxy": "socks5h://p:1"], "http", "socks5h://p:1"), (["ALL_PROXY": "socks5h://p:1"], "https", "socks5h://p:1"),
-        (["all_proxy": "http://p:1", "ALL_PROXY": "http://q:1"], "http", "http://p:1"),
-        (["all_proxy": "http://p:1", "http_proxy": "http://q:1"], "http", "http://q:1"),
-        (["all_proxy": "http://p:1", "http_proxy": ""], "http", nil), (["all_proxy": "http://p:1", "http_proxy": " "], "http", nil),
-        (["all_proxy": "http://p:1", "http_proxy": ""], "https", "http://p:1"),
-        (["http_proxy": "p:3128"], "http", "http://p:3128"), (["http_proxy": " p "], "http", "http://p"),
-        (["http_proxy": "user:pw@p:3128"], "http", "http://user:pw@p:3128"),
-        (["http_proxy": "https://p"], "http", "https://p"),
-    ] as [([String: String], String, String?)])
+    @Test(
+        arguments: [
+            ([:], "http", nil),
+            (["http_proxy": "http://p:1"], "http", "http://p:1"), (["http_proxy": "http://p:1"], "https", nil),
+            (["HTTP_PROXY": "http://p:1"], "http", nil), (["HTTP_PROXY": "http://p:1"], "https", nil),
+            (["Http_Proxy": "http://p:1"], "http", nil),
+            (["HTTP_PROXY": "http://evil:1", "ALL_PROXY": "http://p:1"], "http", "http://p:1"),
+            (["https_proxy": "http://p:1"], "https", "http://p:1"), (["HTTPS_PROXY": "http://p:1"], "https", "http://p:1"),
+            (["https_proxy": "http://p:1", "HTTPS_PROXY": "http://q:1"], "https", "http://p:1"),
+            (["https_proxy": "http://p:1"], "HTTPS", "http://p:1"),
+            (["all_proxy": "socks5h://p:1"], "http", "socks5h://p:1"), (["ALL_PROXY": "socks5h://p:1"], "https", "socks5h://p:1"),
+            (["all_proxy": "http://p:1", "ALL_PROXY": "http://q:1"], "http", "http://p:1"),
+            (["all_proxy": "http://p:1", "http_proxy": "http://q:1"], "http", "http://q:1"),
+            (["all_proxy": "http://p:1", "http_proxy": ""], "http", nil), (["all_proxy": "http://p:1", "http_proxy": " "], "http", nil),
+            (["all_proxy": "http://p:1", "http_proxy": ""], "https", "http://p:1"),
+            (["http_proxy": "p:3128"], "http", "http://p:3128"), (["http_proxy": " p "], "http", "http://p"),
+            (["http_proxy": "user:pw@p:3128"], "http", "http://user:pw@p:3128"),
+            (["http_proxy": "https://p"], "http", "https://p"),
+        ] as [([String: String], String, String?)])
     func variables(_ environment: [String: String], _ scheme: String, _ expected: String?) {
         #expect(choice(environment, scheme) == expected.map { .proxy($0) } ?? .direct)
     }
@@ -83,14 +84,15 @@ import Testing
         #expect(IPLiteral(text) == nil)
     }
 
-    @Test(arguments: [
-        ("0.0.0.0", [0, 0, 0, 0]), ("255.255.255.255", [255, 255, 255, 255]),
-        ("::", [UInt8](repeating: 0, count: 16)), ("1:2:3:4:5:6:7:8", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8]),
-        ("1:2:3:4:5:6:7::", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 0]),
-        ("::2:3:4:5:6:7:8", [0, 0, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8]),
-        ("64:ff9b::192.0.2.33", [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, 192, 0, 2, 33]),
-        ("1:2:3:4:5:6:1.2.3.4", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 1, 2, 3, 4]), ("::ffff:1.2.3.4", [1, 2, 3, 4]),
-    ] as [(String, [UInt8])])
+    @Test(
+        arguments: [
+            ("0.0.0.0", [0, 0, 0, 0]), ("255.255.255.255", [255, 255, 255, 255]),
+            ("::", [UInt8](repeating: 0, count: 16)), ("1:2:3:4:5:6:7:8", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8]),
+            ("1:2:3:4:5:6:7::", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 0]),
+            ("::2:3:4:5:6:7:8", [0, 0, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8]),
+            ("64:ff9b::192.0.2.33", [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, 192, 0, 2, 33]),
+            ("1:2:3:4:5:6:1.2.3.4", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 1, 2, 3, 4]), ("::ffff:1.2.3.4", [1, 2, 3, 4]),
+        ] as [(String, [UInt8])])
     func addresses(_ text: String, _ bytes: [UInt8]) {
         #expect(IPLiteral(text)?.bytes == bytes)
     }

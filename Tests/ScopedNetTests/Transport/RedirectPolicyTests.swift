@@ -101,7 +101,8 @@ import Testing
     @Test(arguments: [
         "", "/relative", "//a.example/", "a.example", "ftp://a.example/", "file:///etc/passwd", "javascript:alert(1)", "data:,x",
         "http:", "http://", "http:///path", "https:a.example", "http://:80/", "http://user@/", "http://a.example:99999/",
-        "http://x@y@a.example/", "http://a.example:8o/", "http://[::1/", "http://[::1]x/", "http://a.example\\@b.example/", "http://a b.example/",
+        "http://x@y@a.example/", "http://a.example:8o/", "http://[::1/", "http://[::1]x/", "http://a.example\\@b.example/",
+        "http://a b.example/",
         "https://a.example/\r\nX: y", "https://a.example/\u{0}", "https://a.example/ x", "1http://a.example/", "ht tp://a.example/",
     ])
     func otherTargetsFail(_ location: String) {

@@ -8,9 +8,11 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct RedirectWireTests {
     @Test(arguments: [
-        (301, "POST", "GET", ""), (302, "POST", "GET", ""), (303, "POST", "GET", ""), (307, "POST", "POST", "body"), (308, "POST", "POST", "body"),
+        (301, "POST", "GET", ""), (302, "POST", "GET", ""), (303, "POST", "GET", ""), (307, "POST", "POST", "body"),
+        (308, "POST", "POST", "body"),
         (301, "PUT", "PUT", "body"), (302, "PUT", "PUT", "body"), (303, "PUT", "GET", ""), (307, "PUT", "PUT", "body"),
-        (301, "GET", "GET", ""), (303, "HEAD", "HEAD", ""), (308, "HEAD", "HEAD", ""), (302, "DELETE", "DELETE", ""), (303, "DELETE", "GET", ""),
+        (301, "GET", "GET", ""), (303, "HEAD", "HEAD", ""), (308, "HEAD", "HEAD", ""), (302, "DELETE", "DELETE", ""),
+        (303, "DELETE", "GET", ""),
     ])
     func methodsAndBodies(_ status: Int, _ method: String, _ next: String, _ body: String) async throws {
         try await withWire { wire async throws in
@@ -97,7 +99,9 @@ struct RedirectWireTests {
     @Test func fieldsTheCallerNamesStayToo() async throws {
         try await withLoopbackServer { other async throws in
             other.on("/*", .ok("other"))
-            try await withWire { $0.options.redirects.additionalSensitiveNames = ["X-Api-Key"] } _: { wire async throws in
+            try await withWire {
+                $0.options.redirects.additionalSensitiveNames = ["X-Api-Key"]
+            } _: { wire async throws in
                 wire.server.on("/away", .redirect(to: other.url + "/there"))
                 _ = try await wire.session.request(wire.url + "/away", headers: [HTTPField.Name("x-api-key")!: "secret"]).response()
                 #expect(try await other.takeRequest()["x-api-key"] == nil)
@@ -142,7 +146,9 @@ struct RedirectWireTests {
         let authority = try TestAuthority()
         try await withLoopbackServer { plain async throws in
             plain.on("/", .ok("plain"))
-            try await withWire(.tls(authority)) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
+            try await withWire(.tls(authority)) {
+                $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+            } _: { wire async throws in
                 wire.server.on("/", .redirect(to: plain.url + "/"))
                 #expect(try await wire.get().failure().code == .redirectRefused)
                 #expect(plain.connectionsAccepted == 0)
@@ -174,7 +180,9 @@ struct RedirectWireTests {
 
     @Test func everyHopIsSeen() async throws {
         let recorder = EventRecorder()
-        try await withWire { $0.observers = [recorder] } _: { wire async throws in
+        try await withWire {
+            $0.observers = [recorder]
+        } _: { wire async throws in
             wire.server.on("/a", .redirect(to: "/b"))
             wire.server.on("/b", .ok("x"))
             _ = try await wire.send("/a")

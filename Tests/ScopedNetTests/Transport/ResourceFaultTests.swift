@@ -37,7 +37,9 @@ struct ResourceFaultTests {
                     // The session before may have given back its last descriptor only now.
                     case .success: break
                     case .failure(let error):
-                        guard error.code == .resources || host == "localhost" && error.code == .nameNotResolved else { print("\(host) \(room): \(error)"); exit(4) }
+                        guard error.code == .resources || host == "localhost" && error.code == .nameNotResolved else {
+                            print("\(host) \(room): \(error)"); exit(4)
+                        }
                         failures += 1
                         if error.underlying as? SystemError == SystemError(code: EMFILE) { beforeTheThread += 1 }
                         guard room < 11 else { exit(6) }
@@ -98,7 +100,9 @@ struct ResourceFaultTests {
             let session = exitSession()
             for _ in 0..<3 {
                 let outcome = await session.request("http://127.0.0.1:\(server.port)/").outcome()
-                guard case .failure(let error) = outcome, error.code == .resources, error.message.contains("thread") else { print(outcome); exit(3) }
+                guard case .failure(let error) = outcome, error.code == .resources, error.message.contains("thread") else {
+                    print(outcome); exit(3)
+                }
                 guard error.underlying as? SystemError == SystemError(code: EAGAIN) else { print(error); exit(4) }
             }
             guard LiveObjects.snapshot().total < 20 else { print(LiveObjects.snapshot()); exit(6) }
@@ -188,7 +192,8 @@ private func fillDescriptors() -> [Int32] {
 private func networkThreadMasks() -> [UInt64] {
     let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     return tasks.compactMap { task in
-        let status = FileManager.default.contents(atPath: "/proc/self/task/\(task)/status").map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let status =
+            FileManager.default.contents(atPath: "/proc/self/task/\(task)/status").map { String(decoding: $0, as: UTF8.self) } ?? ""
         guard status.hasPrefix("Name:\tscopednet\n") else { return nil }
         let line = status.split(separator: "\n").first { $0.hasPrefix("SigBlk:") }
         return line.flatMap { UInt64($0.split(separator: "\t").last ?? "", radix: 16) }

@@ -22,12 +22,13 @@ import Testing
 
     // MARK: Status line
 
-    @Test(arguments: [
-        ("HTTP/1.1 200 OK", .http1_1, 200, "OK"), ("HTTP/1.0 404 Not Found", .http1_0, 404, "Not Found"),
-        ("HTTP/2 200 ", .http2, 200, ""), ("HTTP/2 204", .http2, 204, ""), ("HTTP/2.0 204", .http2, 204, ""),
-        ("HTTP/3 200 ", .http3, 200, ""), ("HTTP/1.1 200", .http1_1, 200, ""), ("HTTP/1.1 999 ?", .http1_1, 999, "?"),
-        ("HTTP/1.1 200 a  b ", .http1_1, 200, "a  b "), ("HTTP/1.1 200 größer", .http1_1, 200, "größer"),
-    ] as [(String, ResponseHeadParser.Version, Int, String)])
+    @Test(
+        arguments: [
+            ("HTTP/1.1 200 OK", .http1_1, 200, "OK"), ("HTTP/1.0 404 Not Found", .http1_0, 404, "Not Found"),
+            ("HTTP/2 200 ", .http2, 200, ""), ("HTTP/2 204", .http2, 204, ""), ("HTTP/2.0 204", .http2, 204, ""),
+            ("HTTP/3 200 ", .http3, 200, ""), ("HTTP/1.1 200", .http1_1, 200, ""), ("HTTP/1.1 999 ?", .http1_1, 999, "?"),
+            ("HTTP/1.1 200 a  b ", .http1_1, 200, "a  b "), ("HTTP/1.1 200 größer", .http1_1, 200, "größer"),
+        ] as [(String, ResponseHeadParser.Version, Int, String)])
     func statusLines(_ line: String, _ version: ResponseHeadParser.Version, _ status: Int, _ reason: String) throws {
         for end in ["\r\n", "\n"] {
             let parser = try parser(line + end + end)
@@ -46,7 +47,8 @@ import Testing
 
     @Test(arguments: [
         "garbage", "HTTP", "HTTP/", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1  200 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK",
-        "HTTP/1.1 +20 OK", "HTTP/1.1 020 OK", "HTTP/1.1 20: OK", "HTTP/1.1 20/ OK", "HTTP/1.1 2 0 OK", "HTTP/1.1 abc OK", "HTTP/1.1\t200 OK", "HTTP/4 200 OK",
+        "HTTP/1.1 +20 OK", "HTTP/1.1 020 OK", "HTTP/1.1 20: OK", "HTTP/1.1 20/ OK", "HTTP/1.1 2 0 OK", "HTTP/1.1 abc OK",
+        "HTTP/1.1\t200 OK", "HTTP/4 200 OK",
         "HTTP/1.2 200 OK", "HTTP/11 200 OK", "http/1.1 200 OK", "HTTP /1.1 200 OK", " HTTP/1.1 200 OK", "ICY 200 OK",
         "Content-Type: text/html", "HTTP/1.1 ٢٠٠ OK", "<html>",
     ])
@@ -197,17 +199,19 @@ import Testing
 
     // MARK: Content-Length
 
-    @Test(arguments: [
-        ("", nil), ("Content-Length: 0\r\n", 0), ("content-length:5\r\n", 5), ("Content-Length: 0005\r\n", 5),
-        ("Content-Length: 5\r\nContent-Length: 5\r\n", 5), ("Content-Length: 5, 5\r\n", 5), ("Content-Length: 5 ,05\r\n", 5),
-        ("Content-Length: 9223372036854775807\r\n", .max),
-    ] as [(String, Int64?)])
+    @Test(
+        arguments: [
+            ("", nil), ("Content-Length: 0\r\n", 0), ("content-length:5\r\n", 5), ("Content-Length: 0005\r\n", 5),
+            ("Content-Length: 5\r\nContent-Length: 5\r\n", 5), ("Content-Length: 5, 5\r\n", 5), ("Content-Length: 5 ,05\r\n", 5),
+            ("Content-Length: 9223372036854775807\r\n", .max),
+        ] as [(String, Int64?)])
     func legalLengths(_ fields: String, _ expected: Int64?) {
         #expect(length(fields) == .success(expected))
     }
 
     @Test(arguments: [
-        "", " ", "-5", "+5", "5.0", "0x5", "5 5", "5,", ",5", "9223372036854775808", "99999999999999999999999", "5b", "٥", "five", "5:", "5/",
+        "", " ", "-5", "+5", "5.0", "0x5", "5 5", "5,", ",5", "9223372036854775808", "99999999999999999999999", "5b", "٥", "five", "5:",
+        "5/",
     ])
     func illegalLengths(_ value: String) {
         #expect(length("Content-Length: \(value)\r\n") == .failure(.malformedContentLength))

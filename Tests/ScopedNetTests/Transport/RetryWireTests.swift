@@ -8,7 +8,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct RetryWireTests {
     private func withRetries(
-        _ policy: RetryPolicy = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)), _ test: (Wire, EventRecorder) async throws -> Void
+        _ policy: RetryPolicy = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)),
+        _ test: (Wire, EventRecorder) async throws -> Void
     ) async throws {
         let recorder = EventRecorder()
         try await withWire {
@@ -165,7 +166,8 @@ struct RetryWireTests {
     @Test(arguments: ["POST", "PATCH"])
     func aPostIsSeenAtMostOnce(_ method: String) async throws {
         try await withStaleConnection { wire, recorder async throws in
-            let error = try await wire.session.request(wire.url + "/", method: .init(rawValue: method)!, body: .data(Data("x".utf8))).failure()
+            let error = try await wire.session.request(wire.url + "/", method: .init(rawValue: method)!, body: .data(Data("x".utf8)))
+                .failure()
             #expect(error.code == .connectionLost)
             #expect(error.mayHaveReachedServer)
             #expect(wire.server.requests.filter { $0.method == method }.count == 1)
@@ -210,7 +212,15 @@ struct RetryWireTests {
             wire.server.on("/") { .ok($0.text) }
             _ = try await wire.send()
             await wire.server.stop()
-            try await wire.server.start()
+            // Its port may have become somebody's outgoing one meanwhile, and nothing tells when it is free again.
+            for attempt in 1... {
+                do {
+                    try await wire.server.start()
+                    break
+                } catch  where attempt < 500 {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+            }
             let body = method == "POST" ? RequestBody.data(Data("x".utf8)) : nil
             #expect(try await wire.send(method: method, body: body).status == 200)
             #expect(wire.server.requests.count == 2)

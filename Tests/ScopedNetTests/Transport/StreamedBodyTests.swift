@@ -85,7 +85,9 @@ struct StreamedBodyTests {
 
     @Test func leavingTheLoopClosesTheConnection() async throws {
         let recorder = EventRecorder()
-        try await withWire { $0.observers = [recorder] } _: { wire async throws in
+        try await withWire {
+            $0.observers = [recorder]
+        } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 30)))
             do {
                 let response = try await wire.session.stream(wire.url + "/")
@@ -110,7 +112,9 @@ struct StreamedBodyTests {
 
     @Test func aBodyThatWasReadIsASuccess() async throws {
         let recorder = EventRecorder()
-        try await withWire { $0.observers = [recorder] } _: { wire async throws in
+        try await withWire {
+            $0.observers = [recorder]
+        } _: { wire async throws in
             wire.server.on("/", .ok("hello"))
             for _ in 0..<20 {
                 let response = try await wire.session.stream(wire.url + "/")
@@ -167,7 +171,9 @@ struct StreamedBodyTests {
 
     /// The reader has the head already: a second attempt could not be hidden from it.
     @Test func nothingIsRetriedOnceTheHeadWasHandedOver() async throws {
-        try await withWire { $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) } _: { wire async throws in
+        try await withWire {
+            $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1))
+        } _: { wire async throws in
             wire.server.on("/", .ok("0123456789").ending(.truncate(afterBytes: 0)))
             let response = try await wire.session.stream(wire.url + "/")
             let error = await #expect(throws: NetworkError.self) { for try await _ in response.bytes {} }

@@ -9,7 +9,9 @@ struct TransportAddressTests {
     @Test func aUnixSocketIsUsedForEveryHost() async throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/socket"
-        try await withWire(.init(listen: .unixSocket(path))) { $0.transport.unixSocketPath = path } _: { wire async throws in
+        try await withWire(.init(listen: .unixSocket(path))) {
+            $0.transport.unixSocketPath = path
+        } _: { wire async throws in
             wire.server.on("/x", .ok("unix"))
 
             #expect(try await wire.session.send("http://any.test/x").body == Data("unix".utf8))
@@ -18,7 +20,9 @@ struct TransportAddressTests {
     }
 
     @Test func aMissingUnixSocketIsAConnectionError() async throws {
-        try await withSession { $0.transport.unixSocketPath = "/nowhere/socket" } _: { session async throws in
+        try await withSession {
+            $0.transport.unixSocketPath = "/nowhere/socket"
+        } _: { session async throws in
             let error = try await session.request("http://any.test/").failure()
             #expect(error.code == .connectionFailed)
             #expect(!error.mayHaveReachedServer)
@@ -26,7 +30,9 @@ struct TransportAddressTests {
     }
 
     @Test func theLocalAddressIsSeenByTheServer() async throws {
-        try await withWire { $0.transport.localAddress = "127.0.0.9" } _: { wire async throws in
+        try await withWire {
+            $0.transport.localAddress = "127.0.0.9"
+        } _: { wire async throws in
             wire.server.on("/", .ok())
             _ = try await wire.send()
             #expect(try await wire.server.takeRequest().remoteAddress.contains("127.0.0.9"))
@@ -34,7 +40,9 @@ struct TransportAddressTests {
     }
 
     @Test func aLocalAddressThatIsNotOursIsAnError() async throws {
-        try await withWire { $0.transport.localAddress = "192.0.2.1" } _: { wire async throws in
+        try await withWire {
+            $0.transport.localAddress = "192.0.2.1"
+        } _: { wire async throws in
             let error = try await wire.get().failure()
             #expect(error.code == .connectionFailed)
             #expect(wire.server.connectionsAccepted == 0)
@@ -67,7 +75,9 @@ struct TransportAddressTests {
     @Test func anAddressFamilyCanBeDemanded() async throws {
         let reservation = try PortReservation(forIPv6: true)
         let listen = Listen.ipv6(port: reservation.port)
-        try await withWire(.init(listen: listen)) { $0.transport.addressFamily = .ipv4 } _: { wire async throws in
+        try await withWire(.init(listen: listen)) {
+            $0.transport.addressFamily = .ipv4
+        } _: { wire async throws in
             let error = try await wire.session.request("http://localhost:\(wire.server.port)/").failure()
             #expect(error.code == .connectionRefused)
             #expect(wire.server.connectionsAccepted == 0)
@@ -77,7 +87,9 @@ struct TransportAddressTests {
 
     @Test(arguments: ["", String(repeating: "s", count: 108), "/tmp/a\0b"])
     func aUnixSocketThatCannotBe(_ path: String) async throws {
-        try await withSession { $0.transport.unixSocketPath = path } _: { session async throws in
+        try await withSession {
+            $0.transport.unixSocketPath = path
+        } _: { session async throws in
             let error = try await session.request("http://host/").failure()
             #expect(error.code == .invalidOption)
             #expect(error.message.contains("unix socket path"))
@@ -85,7 +97,9 @@ struct TransportAddressTests {
     }
 
     @Test func aUnixSocketNobodyListensOnIsNamed() async throws {
-        try await withSession { $0.transport.unixSocketPath = "/nowhere/socket" } _: { session async throws in
+        try await withSession {
+            $0.transport.unixSocketPath = "/nowhere/socket"
+        } _: { session async throws in
             let error = try await session.request("http://host/").failure()
             #expect(error.code == .connectionFailed)
             #expect(error.message.contains("/nowhere/socket"))

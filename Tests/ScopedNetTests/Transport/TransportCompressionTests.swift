@@ -34,7 +34,8 @@ struct TransportCompressionTests {
     @Test(arguments: CodedBodies.samples)
     func streamedBodiesAreDecoded(_ sample: CodedBodies.Sample) async throws {
         try await withWire { wire async throws in
-            wire.server.on("/", .ok(.bytes(sample.coded)).header("Content-Encoding", sample.encoding).framed(.chunked).paced(bytes: 700, every: .zero))
+            wire.server.on(
+                "/", .ok(.bytes(sample.coded)).header("Content-Encoding", sample.encoding).framed(.chunked).paced(bytes: 700, every: .zero))
             let response = try await wire.session.stream(wire.url + "/")
             var body = Data()
             for try await piece in response.bytes { body += piece }
@@ -77,7 +78,9 @@ struct TransportCompressionTests {
     @Test func errorDocumentsAreDecodedToo() async throws {
         try await withWire { wire async throws in
             wire.server.on(
-                "/", ScriptedResponse(status: 422, headers: ["Content-Encoding": "gzip"], body: .bytes(CodedBodies.gzip(Array("{\"code\":7}".utf8)))))
+                "/",
+                ScriptedResponse(
+                    status: 422, headers: ["Content-Encoding": "gzip"], body: .bytes(CodedBodies.gzip(Array("{\"code\":7}".utf8)))))
             let error = try await wire.get().failure()
             #expect(error.code == .unacceptableStatus)
             #expect(error.decoded(as: [String: Int].self) == ["code": 7])

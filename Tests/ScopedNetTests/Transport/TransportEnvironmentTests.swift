@@ -8,14 +8,19 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct TransportEnvironmentTests {
     private static func withEnvironmentSession(_ test: (Session) async throws -> Void) async throws {
-        try await withSession { $0.proxy = .environment } _: { try await test($0) }
+        try await withSession {
+            $0.proxy = .environment
+        } _: {
+            try await test($0)
+        }
     }
 
     @Test func theProxyOfTheEnvironmentIsUsedAndNoProxyIsHonoured() async throws {
         await #expect(processExitsWith: .success) {
             try await withLoopbackServer { server async throws in
                 server.on("/", .ok("origin"))
-                try await withLoopbackProxy(.init(hosts: ["nowhere.test": server.port, "under.inner.test": server.port])) { proxy async throws in
+                try await withLoopbackProxy(.init(hosts: ["nowhere.test": server.port, "under.inner.test": server.port])) {
+                    proxy async throws in
                     setenv("http_proxy", proxy.url, 1)
                     setenv("NO_PROXY", "127.0.0.0/8,.inner.test", 1)
                     try await TransportEnvironmentTests.withEnvironmentSession { session async throws in
@@ -26,7 +31,8 @@ struct TransportEnvironmentTests {
                         guard try await session.send(server.url + "/").status == 200 else { exit(4) }
                         guard proxy.requests.count == 1, server.requests.count == 2 else { exit(5) }
                         // Directly too, so the name is unknown.
-                        guard case .failure(let error) = await session.request("http://under.inner.test/").outcome(), error.code == .nameNotResolved
+                        guard case .failure(let error) = await session.request("http://under.inner.test/").outcome(),
+                            error.code == .nameNotResolved
                         else { exit(6) }
                         guard proxy.requests.count == 1 else { exit(7) }
                     }

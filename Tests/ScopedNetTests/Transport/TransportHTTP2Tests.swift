@@ -18,7 +18,9 @@ struct TransportHTTP2Tests {
         try await withWire(.tls(authority, protocols)) {
             $0.tls.certificateAuthority = .pem(authority.certificatePEM)
             configure(&$0)
-        } _: { try await test($0) }
+        } _: {
+            try await test($0)
+        }
     }
 
     @Test func isAgreedOnByALPN() async throws {
@@ -43,7 +45,9 @@ struct TransportHTTP2Tests {
     }
 
     @Test func isNotSpokenWhenForbidden() async throws {
-        try await withHTTP2 { $0.options.httpVersion = .http1 } _: { wire async throws in
+        try await withHTTP2 {
+            $0.options.httpVersion = .http1
+        } _: { wire async throws in
             wire.server.on("/", .ok("one"))
             #expect(try await wire.send().head.version == "1.1")
             #expect(try await wire.server.takeRequest().tls?.applicationProtocol == "http/1.1")
@@ -51,7 +55,9 @@ struct TransportHTTP2Tests {
     }
 
     @Test func isSpokenByPriorKnowledge() async throws {
-        try await withWire(.init(protocols: [.http2])) { $0.options.httpVersion = .http2PriorKnowledge } _: { wire async throws in
+        try await withWire(.init(protocols: [.http2])) {
+            $0.options.httpVersion = .http2PriorKnowledge
+        } _: { wire async throws in
             wire.server.on("/", .ok("two"))
             #expect(try await wire.send().head.version == "2")
         }
@@ -114,7 +120,8 @@ struct TransportHTTP2Tests {
             wire.server.on("/a", .redirect(to: "/b", status: 307))
             wire.server.on("/b") { .ok($0.text) }
             let body = bytes(40_000)
-            let response = try await wire.session.request(wire.url + "/a", method: .post, body: .data(Data(body.map { $0 & 0x7F }))).response()
+            let response = try await wire.session.request(wire.url + "/a", method: .post, body: .data(Data(body.map { $0 & 0x7F })))
+                .response()
             #expect(response.body.count == 40_000)
             #expect(wire.server.requests.map(\.method) == ["POST", "POST"])
             #expect(wire.server.connectionsAccepted == 1)

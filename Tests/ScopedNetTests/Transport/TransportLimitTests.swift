@@ -8,7 +8,9 @@ import Testing
 struct TransportLimitTests {
     @Test(arguments: [1, 3])
     func aHostNeverSeesMoreThanItsLimit(_ limit: Int) async throws {
-        try await withWire { $0.limits.perHost = limit } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = limit
+        } _: { wire async throws in
             wire.server.on("/", .ok("x").stalling(.beforeHead))
             let requests = (0..<12).map { _ in wire.get() }
             await withTaskGroup(of: Void.self) { group in
@@ -101,7 +103,9 @@ struct TransportLimitTests {
     }
 
     @Test func fiveHundredAtOnceAllComplete() async throws {
-        try await withWire { $0.limits.perHost = 64 } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = 64
+        } _: { wire async throws in
             wire.server.on("/*") { .ok($0.path) }
             let right = await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<500 {

@@ -11,7 +11,9 @@ struct TransportProxyTests {
         try await withLoopbackServer { server async throws in
             server.on("/path", .ok("origin"))
             try await withLoopbackProxy(.init(hosts: ["nowhere.test": server.port])) { proxy async throws in
-                try await withSession { $0.proxy = .explicit(url: proxy.url) } _: { session async throws in
+                try await withSession {
+                    $0.proxy = .explicit(url: proxy.url)
+                } _: { session async throws in
                     let response = try await session.send("http://nowhere.test/path?q=1")
 
                     #expect(response.body == Data("origin".utf8))
@@ -90,7 +92,9 @@ struct TransportProxyTests {
 
     @Test func aForwardingProxySaysNoWithAStatus() async throws {
         try await withLoopbackProxy(.init(refusal: 403)) { proxy async throws in
-            try await withSession { $0.proxy = .explicit(url: proxy.url) } _: { session async throws in
+            try await withSession {
+                $0.proxy = .explicit(url: proxy.url)
+            } _: { session async throws in
                 let error = try await session.request("http://nowhere.test/").failure()
 
                 #expect(error.code == .unacceptableStatus)
@@ -100,14 +104,18 @@ struct TransportProxyTests {
     }
 
     @Test func bypassedHostsAreReachedDirectly() async throws {
-        try await withWire { $0.proxy = .explicit(url: "http://127.0.0.1:1", bypass: ["127.0.0.0/8", "other.test"]) } _: { wire async throws in
+        try await withWire {
+            $0.proxy = .explicit(url: "http://127.0.0.1:1", bypass: ["127.0.0.0/8", "other.test"])
+        } _: { wire async throws in
             wire.server.on("/", .ok("direct"))
             #expect(try await wire.send().body == Data("direct".utf8))
         }
     }
 
     @Test func anUnreachableProxyIsNeverLeftOut() async throws {
-        try await withWire { $0.proxy = .explicit(url: "http://127.0.0.1:1") } _: { wire async throws in
+        try await withWire {
+            $0.proxy = .explicit(url: "http://127.0.0.1:1")
+        } _: { wire async throws in
             wire.server.on("/", .ok("direct"))
 
             let error = try await wire.get().failure()
@@ -120,7 +128,9 @@ struct TransportProxyTests {
 
     @Test(arguments: ["bogus://127.0.0.1:8", "http://", ""])
     func aProxyThatMakesNoSenseIsAnError(_ proxy: String) async throws {
-        try await withWire { $0.proxy = .explicit(url: proxy) } _: { wire async throws in
+        try await withWire {
+            $0.proxy = .explicit(url: proxy)
+        } _: { wire async throws in
             let error = try await wire.get().failure()
             #expect([.invalidOption, .proxyFailed, .proxyNotResolved].contains(error.code), "\(error)")
             #expect(wire.server.connectionsAccepted == 0)

@@ -148,7 +148,9 @@ struct TransportRequestHeadTests {
     @Test func relativeURLsUseTheBase() async throws {
         try await withLoopbackServer { server async throws in
             server.on("/*", .ok())
-            try await withSession { $0.baseURL = server.url + "/api/v1/" } _: { session async throws in
+            try await withSession {
+                $0.baseURL = server.url + "/api/v1/"
+            } _: { session async throws in
                 _ = try await session.send("posts?page=2")
                 #expect(try await server.takeRequest().target == "/api/v1/posts?page=2")
                 _ = try await session.send("/root")

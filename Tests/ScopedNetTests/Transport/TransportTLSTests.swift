@@ -12,7 +12,9 @@ struct TransportTLSTests {
     init() throws { authority = try TestAuthority() }
 
     private func check(_ trust: TLSConfiguration.CertificateAuthority) async throws {
-        try await withWire(.tls(authority)) { $0.tls.certificateAuthority = trust } _: { wire async throws in
+        try await withWire(.tls(authority)) {
+            $0.tls.certificateAuthority = trust
+        } _: { wire async throws in
             wire.server.on("/", .ok("secret"))
             let response = try await wire.send()
             #expect(response.body == Data("secret".utf8))
@@ -45,7 +47,9 @@ struct TransportTLSTests {
 
     @Test(arguments: [TLSConfiguration.CertificateAuthority.file("/nowhere/ca.pem"), .directory("/nowhere")])
     func anAuthorityThatIsNotThere(_ trust: TLSConfiguration.CertificateAuthority) async throws {
-        try await withWire(.tls(authority)) { $0.tls.certificateAuthority = trust } _: { wire async throws in
+        try await withWire(.tls(authority)) {
+            $0.tls.certificateAuthority = trust
+        } _: { wire async throws in
             let error = try await wire.get().failure()
             #expect(error.code == .fileUnreadable)
             #expect(error.message.contains("/nowhere"))
@@ -55,7 +59,9 @@ struct TransportTLSTests {
 
     @Test func anAuthorityFileThatHoldsNoCertificate() async throws {
         let file = folder.write("nonsense", to: "ca.pem")
-        try await withWire(.tls(authority)) { $0.tls.certificateAuthority = .file(file) } _: { wire async throws in
+        try await withWire(.tls(authority)) {
+            $0.tls.certificateAuthority = .file(file)
+        } _: { wire async throws in
             let error = try await wire.get().failure()
             #expect(error.code == .fileUnreadable)
             #expect(error.phase < .sending)
@@ -65,7 +71,8 @@ struct TransportTLSTests {
     // MARK: Client certificates
 
     private func withDemandingServer(
-        _ versions: LoopbackServer.Configuration.TLSVersions, _ certificate: TLSConfiguration.ClientCertificate?, _ test: (Wire) async throws -> Void
+        _ versions: LoopbackServer.Configuration.TLSVersions, _ certificate: TLSConfiguration.ClientCertificate?,
+        _ test: (Wire) async throws -> Void
     ) async throws {
         var configuration = try LoopbackServer.Configuration.tls(authority)
         configuration.clientAuthority = authority
@@ -144,7 +151,9 @@ struct TransportTLSTests {
     @Test func theMinimumItselfIsAccepted() async throws {
         var configuration = try LoopbackServer.Configuration.tls(authority)
         configuration.tlsVersions = .tls12
-        try await withWire(configuration) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
+        try await withWire(configuration) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+        } _: { wire async throws in
             wire.server.on("/", .ok())
             _ = try await wire.send()
             #expect(try await wire.server.takeRequest().tls?.version == "TLSv1.2")
@@ -161,7 +170,9 @@ struct TransportTLSTests {
 
     /// A second connection resumes the session, also with another pooled handle.
     @Test func laterConnectionsStillWork() async throws {
-        try await withWire(.tls(authority)) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
+        try await withWire(.tls(authority)) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+        } _: { wire async throws in
             wire.server.on("/", .ok("x").ending(.close))
             for _ in 0..<4 { _ = try await wire.send() }
             #expect(wire.server.connectionsAccepted == 4)

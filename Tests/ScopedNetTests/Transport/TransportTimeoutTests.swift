@@ -13,9 +13,10 @@ struct TransportTimeoutTests {
         #expect(Timeouts() == Timeouts(queue: nil, connect: .seconds(10), firstByte: .seconds(60), idle: .seconds(60), total: nil))
     }
 
-    @Test(arguments: [
-        \Timeouts.queue, \Timeouts.connect, \Timeouts.firstByte, \Timeouts.idle, \Timeouts.total,
-    ] as [WritableKeyPath<Timeouts, Duration?> & Sendable], [Duration.zero, .milliseconds(-1)])
+    @Test(
+        arguments: [
+            \Timeouts.queue, \Timeouts.connect, \Timeouts.firstByte, \Timeouts.idle, \Timeouts.total,
+        ] as [WritableKeyPath<Timeouts, Duration?> & Sendable], [Duration.zero, .milliseconds(-1)])
     func clocksThatMakeNoSenseAreErrors(_ clock: any WritableKeyPath<Timeouts, Duration?> & Sendable, _ value: Duration) async throws {
         try await withWire { wire async throws in
             let error = try await wire.get { $0.timeouts[keyPath: clock] = value }.failure()
@@ -26,7 +27,9 @@ struct TransportTimeoutTests {
     }
 
     @Test func queue() async throws {
-        try await withWire { $0.limits.perHost = 1 } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = 1
+        } _: { wire async throws in
             wire.server.on("/", .ok("x").stalling(.beforeHead))
             wire.get().start()
             try await wire.server.waitForStalls()
@@ -41,13 +44,16 @@ struct TransportTimeoutTests {
 
     /// Waiting for a slot is not waiting for the server.
     @Test func waitingInTheQueueEatsNoOtherClock() async throws {
-        try await withWire { $0.limits.perHost = 1 } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = 1
+        } _: { wire async throws in
             wire.server.enqueue(.ok("slow").delayed(by: .milliseconds(400)))
             wire.server.on("/", .ok("fast"))
             wire.get().start()
             try await wire.server.waitForRequests(1)
             let response = try await wire.get { options in
-                options.timeouts = Timeouts(connect: .milliseconds(300), firstByte: .milliseconds(300), idle: .milliseconds(300), total: .milliseconds(300))
+                options.timeouts = Timeouts(
+                    connect: .milliseconds(300), firstByte: .milliseconds(300), idle: .milliseconds(300), total: .milliseconds(300))
             }.response()
             #expect(response.body == Data("fast".utf8))
         }
@@ -185,7 +191,9 @@ struct TransportTimeoutTests {
 
     /// A redirect's second hop waits for a slot that somebody else holds: the total time runs there too.
     @Test func totalHoldsInTheQueueBehindARedirect() async throws {
-        try await withWire { $0.limits.perHost = 1 } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = 1
+        } _: { wire async throws in
             wire.server.on("/a", .redirect(to: "/b").stalling(.beforeHead))
             wire.server.on("/b", .ok("never"))
             wire.server.on("/blocked", .ok("x").stalling(.beforeHead))
@@ -276,7 +284,9 @@ struct TransportTimeoutTests {
 
     /// Who is cancelled while he waits may be asked again without doing the work twice; who was on his way may not.
     @Test func aCancelledRequestKnowsWhetherItWasSent() async throws {
-        try await withWire { $0.limits.perHost = 1 } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = 1
+        } _: { wire async throws in
             wire.server.on("/", .ok("x").stalling(.beforeHead))
             let first = wire.get()
             let second = wire.get()

@@ -84,7 +84,9 @@ struct TransportTrapTests {
 
     /// 3. Sockets close while epoll still has them, and their numbers come back at once.
     @Test func connectionChurn() async throws {
-        try await withWire { $0.limits.perHost = 16 } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = 16
+        } _: { wire async throws in
             wire.server.on("/close/*") { .ok($0.path).ending(.close) }
             wire.server.on("/keep/*") { .ok($0.path) }
             wire.server.on("/stall/*", .ok("x").stalling(.beforeHead))
@@ -113,7 +115,9 @@ struct TransportTrapTests {
 
     /// 4. Cancel on many threads while the loop completes: nobody waits for anybody.
     @Test func cancelFromManyThreadsDuringCompletion() async throws {
-        try await withWire { $0.limits.perHost = 32 } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = 32
+        } _: { wire async throws in
             wire.server.on("/", .ok("x"))
             let ends = Gathered<EndReason>()
             for _ in 0..<30 {

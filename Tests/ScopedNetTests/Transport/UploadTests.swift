@@ -203,11 +203,13 @@ struct UploadTests {
     /// A server that answers before it has read the body.
     @Test func anEarlyAnswerIsDelivered() async throws {
         try await withWire { wire async throws in
-            wire.server.on("/", .ok("too large").with {
-                $0.status = 413
-                $0.requestBody = .receiveWhileAnswering
-                $0.end = .close
-            })
+            wire.server.on(
+                "/",
+                .ok("too large").with {
+                    $0.status = 413
+                    $0.requestBody = .receiveWhileAnswering
+                    $0.end = .close
+                })
             let error = try await wire.session.request(wire.url + "/", method: .post, body: .data(bytes(8 << 20))).failure()
             #expect(error.code == .unacceptableStatus || error.code == .connectionLost, "\(error)")
         }

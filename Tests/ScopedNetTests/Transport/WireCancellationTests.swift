@@ -72,7 +72,9 @@ struct WireCancellationTests {
     }
 
     @Test func g10InTheQueueNothingIsSent() async throws {
-        try await withWire { $0.limits.perHost = 1 } _: { wire async throws in
+        try await withWire {
+            $0.limits.perHost = 1
+        } _: { wire async throws in
             wire.server.on("/", .ok("x").stalling(.beforeHead))
             wire.get().start()
             try await wire.server.waitForStalls()
@@ -86,7 +88,9 @@ struct WireCancellationTests {
 
     @Test(arguments: [ScriptedResponse.Stall.beforeHead, .afterHead, .afterBytes(10_000)])
     func g10TheStreamIsResetAndTheConnectionStays(_ stall: ScriptedResponse.Stall) async throws {
-        try await withWire(.tls(authority, [.http2])) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
+        try await withWire(.tls(authority, [.http2])) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+        } _: { wire async throws in
             wire.server.on("/slow", .ok(.repeating(7, count: 50_000)).stalling(.afterBytes(1_000)))
             wire.server.on("/", .ok(.repeating(7, count: 1 << 20)).stalling(stall))
             let neighbour = wire.get("/slow")
@@ -105,7 +109,9 @@ struct WireCancellationTests {
     }
 
     @Test func g10BytesStopOnHTTP2() async throws {
-        try await withWire(.tls(authority, [.http2])) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
+        try await withWire(.tls(authority, [.http2])) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+        } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 40)))
             wire.server.on("/after", .ok("fine"))
             let run = wire.get { $0.maxBodyBytes = .max }.start().run
@@ -122,7 +128,9 @@ struct WireCancellationTests {
 
     /// Cancelled streams must not eat the connection's window until nothing can be received any more.
     @Test func g10ManyCancelledStreamsLeaveTheHostUsable() async throws {
-        try await withWire(.tls(authority, [.http2])) { $0.tls.certificateAuthority = .pem(authority.certificatePEM) } _: { wire async throws in
+        try await withWire(.tls(authority, [.http2])) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+        } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 30)))
             wire.server.on("/after", .ok(.repeating(7, count: 1 << 20)))
             for _ in 0..<60 {

@@ -181,7 +181,9 @@ final class EventRecorder: RequestObserver {
 
     /// What the retry policy said, in order.
     var retryDecisions: [String] {
-        events.compactMap { if case .retryDecided(let reason, let after) = $0 { "\(reason): \(after == nil ? "stop" : "retry")" } else { nil } }
+        events.compactMap {
+            if case .retryDecided(let reason, let after) = $0 { "\(reason): \(after == nil ? "stop" : "retry")" } else { nil }
+        }
     }
 
     var attempts: [Int] { events.compactMap { if case .started(let attempt) = $0 { attempt } else { nil } } }
