@@ -10,7 +10,7 @@ extension CurlEasy {
             case .informational: receivedInterimHead()
             case .headComplete: try receivedHead()
             }
-            return line.count
+            return hasFailed ? 0 : line.count
         } catch {
             switch error {
             case .headTooLarge, .tooManyFields: fail(with: self.error(.headersTooLarge, error.description))
@@ -29,6 +29,8 @@ extension CurlEasy {
     func receivedHead() throws(ResponseHeadError) {
         headCompleted = loop.now
         try parser.checkFraming()
+        // Nobody asked for another protocol, so what follows has no end that could be known (RFC 9110 section 15.2.2).
+        if parser.status == 101 { return fail(with: error(.badResponse, "the server switched to another protocol, unasked")) }
         guard let id, let sink else { return }
         let complete = parser.makeHead()
         destination = sink.transfer(id, didReceive: complete, turn: loop.turn)

@@ -138,4 +138,17 @@ struct FramingTests {
             }
         }
     }
+
+    /// It used to wait for a body that no clock but the idle one would end.
+    @Test func aSwitchOfProtocolsNobodyAskedForIsRefusedAtOnce() async throws {
+        try await withRawServer({ connection, _ in
+            guard connection.readHead() != nil else { return }
+            connection.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n")
+            _ = connection.readHead()
+        }) { server, session in
+            let error = try await session.request("http://127.0.0.1:\(server.port)/").failure()
+            #expect(error.code == .badResponse)
+            #expect(error.response?.status == nil || error.response?.status == 101)
+        }
+    }
 }
