@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// An absolute `http` or `https` URL, parsed once (RFC 3986, by libcurl's URL API: curl_url_set(3)).
 ///
@@ -84,8 +85,9 @@ public final class RequestURL: Sendable {
             curl_url_cleanup(handle)
             throw NetworkError(.unsupportedScheme, phase: .preparing, message: "'\(scheme)' is not supported; use http or https")
         }
-        // libcurl converts by the program's locale, which Swift programs leave at "C"; said here rather than by its "bad/illegal format".
-        guard host.utf8.allSatisfy({ $0 < 0x80 }) || part(CURLUPART_HOST, Int32(CURLU_PUNYCODE)) != nil else {
+        // libcurl converts by the program's locale, which Swift programs leave at "C"; said here rather than by its "bad/illegal format". To ask
+        // it by CURLU_PUNYCODE would leak the name below libcurl 8 whenever the answer is no.
+        guard host.utf8.allSatisfy({ $0 < 0x80 }) || String(cString: nl_langinfo(nl_item(CODESET))) == "UTF-8" else {
             curl_url_cleanup(handle)
             throw .invalidURL(text, "its host name is not ASCII and cannot be converted here; write it as xn--…")
         }

@@ -43,7 +43,14 @@ struct LeakCheck<Object: AnyObject> {
     /// Nothing is left to wait for.
     var isOver: Bool {
         guard probe.object == nil else { return false }
-        return !isScope || census.runs.allSatisfy { $0.member.object?.censusState.isOver ?? true }
+        guard isScope else { return true }
+        guard census.runs.allSatisfy({ $0.member.object?.censusState.isOver ?? true }) else { return false }
+        // A run that is going reads nil already, and says a moment later how it ended.
+        return started.allSatisfy { $0.member.object != nil || ending(of: $0) != nil }
+    }
+
+    private func ending(of entry: LeakCensus.Entry) -> CensusEnding? {
+        census.endings.first { $0.birth.number == entry.birth.number }?.ending
     }
 
     /// What is wrong, if anything. Ask when it is over or the deadline has passed.
@@ -66,7 +73,7 @@ struct LeakCheck<Object: AnyObject> {
     private func fault(_ entry: LeakCensus.Entry) -> String? {
         let run = "run \(entry.birth.number), started at \(entry.birth.origin),"
         let state = entry.member.object?.censusState
-        let ending = state?.ending ?? census.endings.first { $0.birth.number == entry.birth.number }?.ending
+        let ending = state?.ending ?? ending(of: entry)
         switch ending {
         case .cancelled(let reason) where reason == .ownerReleased:
             guard let state else { return nil }
