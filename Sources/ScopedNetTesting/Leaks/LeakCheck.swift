@@ -1,3 +1,4 @@
+internal import Glibc
 internal import ScopedNet
 
 /// Reads nil once the object's deinit has begun.
@@ -43,14 +44,17 @@ struct LeakCheck<Object: AnyObject> {
     /// Nothing is left to wait for.
     var isOver: Bool {
         guard probe.object == nil else { return false }
-        guard isScope else { return true }
-        guard census.runs.allSatisfy({ $0.member.object?.censusState.isOver ?? true }) else { return false }
-        // A run that is going reads nil already, and says a moment later how it ended.
-        return started.allSatisfy { $0.member.object != nil || ending(of: $0) != nil }
+        return !isScope || census.runs.allSatisfy { $0.member.object?.censusState.isOver ?? true }
     }
 
-    private func ending(of entry: LeakCensus.Entry) -> CensusEnding? {
-        census.endings.first { $0.birth.number == entry.birth.number }?.ending
+    /// How a run ended that is gone. One that is just going reads nil already and says a moment later how it ended: that moment is waited for.
+    private func lastWord(of entry: LeakCensus.Entry) -> CensusEnding? {
+        let deadline = ContinuousClock.now + .seconds(1)
+        while true {
+            if let known = census.endings.first(where: { $0.birth.number == entry.birth.number }) { return known.ending }
+            guard entry.member.object == nil, ContinuousClock.now < deadline else { return nil }
+            sched_yield()
+        }
     }
 
     /// What is wrong, if anything. Ask when it is over or the deadline has passed.
@@ -73,7 +77,7 @@ struct LeakCheck<Object: AnyObject> {
     private func fault(_ entry: LeakCensus.Entry) -> String? {
         let run = "run \(entry.birth.number), started at \(entry.birth.origin),"
         let state = entry.member.object?.censusState
-        let ending = state?.ending ?? ending(of: entry)
+        let ending = state == nil ? lastWord(of: entry) : state?.ending
         switch ending {
         case .cancelled(let reason) where reason == .ownerReleased:
             guard let state else { return nil }
