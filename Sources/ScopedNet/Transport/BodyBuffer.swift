@@ -17,24 +17,30 @@ struct BodyBuffer: ~Copyable {
 
     deinit { BodyPool.give(memory, capacity: capacity) }
 
+    /// A hint; without memory for it the body grows as it comes.
     mutating func reserve(_ expected: Int) {
         let wanted = min(expected, Self.maxReserved)
-        if wanted > capacity { grow(to: wanted) }
+        if wanted > capacity { _ = grow(to: wanted) }
     }
 
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        guard let source = bytes.baseAddress, !bytes.isEmpty else { return }
-        if count + bytes.count > capacity { grow(to: max(count + bytes.count, min(capacity * 2, capacity + (16 << 20)))) }
+    /// - Returns: false when there is no memory; what was collected stays.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let source = bytes.baseAddress, !bytes.isEmpty else { return true }
+        if count + bytes.count > capacity {
+            guard grow(to: max(count + bytes.count, min(capacity * 2, capacity + (16 << 20)))) else { return false }
+        }
         memory?.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
         count += bytes.count
+        return true
     }
 
-    private mutating func grow(to size: Int) {
-        let (fresh, room) = BodyPool.take(size)
+    private mutating func grow(to size: Int) -> Bool {
+        guard let (fresh, room) = BodyPool.take(size) else { return false }
         if let memory { fresh.copyMemory(from: memory, byteCount: count) }
         BodyPool.give(memory, capacity: capacity)
         memory = fresh
         capacity = room
+        return true
     }
 
     /// Up to this size a body is copied, and the memory kept for the next: cheaper than to hand it over.
@@ -83,16 +89,17 @@ enum BodyPool {
         return index < classes ? index : nil
     }
 
-    /// At least `size` bytes, and how many there are.
-    static func take(_ size: Int) -> (UnsafeMutableRawPointer, Int) {
-        guard size >= smallest, let index = sizeClass(size) else { return (allocate(size), size) }
+    /// At least `size` bytes, and how many there are; nil when the system has none. By malloc, so that `free` is the matching call also when
+    /// `Data` makes it.
+    static func take(_ size: Int) -> (UnsafeMutableRawPointer, Int)? {
+        guard size >= smallest, let index = sizeClass(size) else { return malloc(size).map { ($0, size) } }
         let room = smallest << index
         let block = state.withLock { state -> Block? in
             guard let block = state.free[index].popLast() else { return nil }
             state.bytes -= room
             return block
         }
-        return (block?.memory ?? allocate(room), room)
+        return (block?.memory ?? malloc(room)).map { ($0, room) }
     }
 
     static func give(_ memory: UnsafeMutableRawPointer?, capacity: Int) {
@@ -107,11 +114,5 @@ enum BodyPool {
             if kept { return }
         }
         free(memory)
-    }
-
-    private static func allocate(_ size: Int) -> UnsafeMutableRawPointer {
-        // malloc, so that `free` is the matching call also when `Data` makes it.
-        guard let memory = malloc(size) else { fatalError("out of memory: \(size) bytes") }
-        return memory
     }
 }

@@ -57,10 +57,10 @@ extension CurlEasy {
                 fail(with: error(.bodyTooLarge, "the response body exceeds \(limit) bytes"))
                 return 0
             }
-            body.append(bytes)
+            guard body.append(bytes) else { return refuseForMemory() }
         case .memoryPrefix(let limit):
             let room = max(0, limit - body.count)
-            if room > 0 { body.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(room))) }
+            guard room == 0 || body.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(room))) else { return refuseForMemory() }
         case .file(let file):
             do throws(NetworkError) { try file.write(bytes) } catch {
                 var failure = error
@@ -79,6 +79,12 @@ extension CurlEasy {
             sink.transfer(transfer.id, didReceive: received, of: expected, turn: loop.turn)
         }
         return bytes.count
+    }
+
+    /// - Returns: what tells libcurl to stop.
+    private func refuseForMemory() -> Int {
+        fail(with: error(.resources, "no memory for more than \(body.count) bytes of the response body"))
+        return 0
     }
 
     /// - Returns: false when the declared length is too much already.

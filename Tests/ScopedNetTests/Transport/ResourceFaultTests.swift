@@ -54,6 +54,36 @@ struct ResourceFaultTests {
         }
     }
 
+    /// A server that sends more than the process has memory for ends its own request and nothing else.
+    @Test func memoryRunsOut() async throws {
+        let server = try RawServer { connection, _ in
+            while let head = connection.readHead() {
+                guard head.hasPrefix("GET /large") else {
+                    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+                    continue
+                }
+                connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(400 << 20)\r\n\r\n")
+                let piece = String(repeating: "x", count: 1 << 20)
+                for _ in 0..<400 { connection.send(piece) }
+            }
+        }
+        defer { server.stop() }
+        await #expect(processExitsWith: .success) { [port = server.port as Int] in
+            let session = exitSession()
+            guard case .success = await session.request("http://127.0.0.1:\(port)/").outcome() else { exit(2) }
+            let pages = (FileManager.default.contents(atPath: "/proc/self/statm").map { String(decoding: $0, as: UTF8.self) } ?? "").split(
+                separator: " ")
+            guard let size = pages.first.flatMap({ rlim_t(String($0)) }) else { exit(3) }
+            let most = size * 4096 + (160 << 20)
+            var limit = rlimit(rlim_cur: most, rlim_max: most)
+            setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+            let outcome = await session.request("http://127.0.0.1:\(port)/large").options { $0.maxBodyBytes = .max }.outcome()
+            guard case .failure(let error) = outcome, error.code == .resources, error.message.contains("memory") else { exit(4) }
+            guard case .success = await session.request("http://127.0.0.1:\(port)/").outcome() else { exit(5) }
+            await session.shutdown()
+        }
+    }
+
     /// socket(2) fails while others are under way, which do not suffer.
     @Test func descriptorsRunOutInTheMiddle() async throws {
         await #expect(processExitsWith: .success) {
