@@ -38,6 +38,7 @@ var targets: [Target] = [
             "CCurl",
             "CEpoll",
             "CZlib",
+            "Reachability",
             .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
             .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
             .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -48,13 +49,13 @@ var targets: [Target] = [
     .target(name: "ScopedNetFoundation", dependencies: ["ScopedNet"], swiftSettings: settings),
     .target(
         name: "ScopedNetTesting",
-        dependencies: ["ScopedNet", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types")],
+        dependencies: ["ScopedNet", "Reachability", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types")],
         swiftSettings: settings
     ),
     .testTarget(name: "ScopedNetTestingTests", dependencies: ["ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
     .systemLibrary(name: "CNetlink"),
     .target(name: "Reachability", dependencies: ["CNetlink"], swiftSettings: settings),
-    .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "CNetlink"], swiftSettings: settings),
+    .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "ScopedNet", "CNetlink"], swiftSettings: settings),
     .testTarget(name: "ThreadSafetyTests", dependencies: ["ScopedNet"], swiftSettings: settings),
 ]
 

@@ -12,7 +12,7 @@ public struct NetworkError: Error, Sendable {
             case fileUnreadable, fileUnwritable, diskFull
             case nameNotResolved, proxyNotResolved, connectionRefused, connectionFailed, connectionLost, proxyFailed
             case tlsFailed, certificateUntrusted, certificateExpired, certificateWrongHost, clientCertificateFailed
-            case queueTimeout, connectTimeout, firstByteTimeout, idleTimeout, totalTimeout, queueFull
+            case connectivityTimeout, queueTimeout, connectTimeout, firstByteTimeout, idleTimeout, totalTimeout, queueFull
             case badResponse, truncatedBody, headersTooLarge, bodyTooLarge, decodingBomb, contentDecodingFailed
             case tooManyRedirects, redirectLoop, redirectRefused
             case unacceptableStatus, decodingFailed, refused, cancelled, shutdown, resources, other
@@ -58,6 +58,8 @@ public struct NetworkError: Error, Sendable {
         public static let clientCertificateFailed = Code(.clientCertificateFailed)
 
         // Time and room
+        /// There was no path to the server, and none came in the time given (``Timeouts/connectivity``).
+        public static let connectivityTimeout = Code(.connectivityTimeout)
         public static let queueTimeout = Code(.queueTimeout)
         public static let connectTimeout = Code(.connectTimeout)
         public static let firstByteTimeout = Code(.firstByteTimeout)
@@ -238,14 +240,14 @@ extension NetworkError {
             .cancelled, phase: wasSent ? .delivering : .queued, message: "cancelled: \(reason)", requestID: requestID, cancelReason: reason)
     }
 
-    /// One of the five clocks ran out: queue, connect, first byte, idle, total.
+    /// One of the six clocks ran out: connectivity, queue, connect, first byte, idle, total.
     public var isTimeout: Bool {
-        [.queueTimeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout].contains(code)
+        [.connectivityTimeout, .queueTimeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout].contains(code)
     }
 
     /// No connection could be made: the name did not resolve, or nobody could be reached. Another network may help.
     public var isOffline: Bool {
-        [.nameNotResolved, .proxyNotResolved, .connectionFailed, .connectTimeout].contains(code)
+        [.connectivityTimeout, .nameNotResolved, .proxyNotResolved, .connectionFailed, .connectTimeout].contains(code)
     }
 
     public var isCancelled: Bool { code == .cancelled }

@@ -11,6 +11,12 @@ import Testing
 private struct Samples: Sendable {
     // MARK: README.md
 
+    func sendTheReport(_ session: Session, _ report: Data) async throws {
+        _ = try await session.request("https://example.com/reports", method: .post, body: .data(report))
+            .options { $0.waitsForConnectivity = true }
+            .value()
+    }
+
     func watchNetwork() async throws {
         let monitor = ReachabilityMonitor()
         try monitor.start()

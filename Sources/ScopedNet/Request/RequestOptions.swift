@@ -49,6 +49,10 @@ public struct RequestOptions: Sendable {
     /// Runs with the same key are "the same" to ``repeats``, whatever object they came from. Nil: runs of one object are.
     public var repeatKey: String?
     public var retry = RetryPolicy.none
+    /// Without a path to the server, waits for one before the first attempt instead of failing at once. Default: false. The wait ends with
+    /// ``Timeouts/connectivity``, with the run's cancellation or with its scope; it holds no connection slot. A wrong answer of the system
+    /// would hold the request up, so ask for it only where nobody minds a late one.
+    public var waitsForConnectivity = false
     public var redirects = RedirectPolicy()
     public var validation = StatusValidation.success
     public var httpVersion = HTTPVersionPolicy.automatic

@@ -14,6 +14,7 @@ extension RunCore {
             error.requestID = id
             return fail(error, turn: nil)
         }
+        if template.options.waitsForConnectivity, waitForPath() { return }
         submitAttempt()
     }
 
@@ -80,7 +81,10 @@ extension RunCore {
         cancelWait(exchange: exchangeID.number)
         if !drive.hasBegun {
             drive.hasBegun = true
-            if template.options.retry.maxAttempts > 1 { session.admission.payIn(originID) }
+            if template.options.retry.maxAttempts > 1 {
+                session.admission.payIn(originID)
+                session.link.noteRetries(to: template.url)
+            }
             if let total = template.options.timeouts.total { exchange = exchange.due(session.timing.now() &+ total.nanoseconds) }
         }
         let transfer = exchange
@@ -106,6 +110,7 @@ extension RunCore {
 
     /// Network thread (or a mock's): decide and hand on.
     func attemptFinished(_ result: TransferResult, turn: TransportTurn) {
+        session.link.noteConnection(to: result.metrics.remoteAddress)
         attempts.append(result.metrics)
         session.admission.noteVersion(result.metrics.httpVersion, origin: originID)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, turn: turn)
@@ -288,9 +293,20 @@ extension RunCore {
                 session.admission.withdrawRetry(exchange.url.originID, now: now)
             }
             feed?.push(observed: .retryDecided(reason: reason.description, after: wait), from: self, turn: turn)
-            again(after: wait)
+            again(retryTiming(wait, context))
             return true
         }
+    }
+
+    private func retryTiming(_ wait: Duration, _ context: RetryContext) -> RetryTiming {
+        guard case .failure = context.outcome else { return .after(wait) }
+        var longest = template.options.retry.backoffCap
+        if let deadline = template.options.retry.deadline { longest = min(longest, deadline - context.elapsed) }
+        if let deadline = exchange.deadline {
+            let now = session.timing.now()
+            longest = min(longest, .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0)))
+        }
+        return .decide(wait: wait, hasPath: session.link.hasPath(to: exchange.url), longest: longest, random01: session.random())
     }
 
     private static func retryAfter(_ value: String, _ head: ResponseHead) -> Duration? {
@@ -298,7 +314,7 @@ extension RunCore {
         return RetryAfter.delay(value, now: HTTPDate.now, serverDate: server)
     }
 
-    private func again(after wait: Duration) {
+    private func again(_ timing: RetryTiming) {
         drive.file?.discard()
         exchange = TransferRequest(
             url: exchange.url, method: exchange.method, headers: exchange.headers, body: exchange.body,
@@ -307,20 +323,20 @@ extension RunCore {
             wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, repeatsSilently: exchange.repeatsSilently,
             deadline: exchange.deadline, requestID: id)
         countAttempt()
+        let wait: Duration
+        switch timing {
+        case .after(let time): wait = time
+        case .withPath(_, let longest): wait = longest
+        }
         guard wait > .zero else { return submitAttempt() }
         let number = exchange.id.number
         enter(.waiting(number))
-        // Whoever takes the wait away has the run: the timer, or a cancel seen here.
-        let timer = session.timing.schedule(after: wait) { [self] in
-            if leave(.waiting(number), for: .idle) { submitAttempt() }
-        }
+        // Whoever takes the wait away has the run: the timer, the path, or a cancel seen here.
+        let timer = session.timing.schedule(after: wait) { [self] in endWait(number) }
         setWait(timer, exchange: number)
+        if case .withPath(let jitter, _) = timing { endWait(number, afterPathAnd: jitter) }
         StepDoor.pass(.retryWaiting, id)
-        // A cancel that came before the timer was known could not stop it.
-        if !mayGoOn {
-            cancelWait(exchange: number)
-            if leave(.waiting(number), for: .idle) { abandonWork() }
-        }
+        abandonWait(number)
     }
 }
 

@@ -56,7 +56,9 @@ public final class Session: Sendable {
     ) -> Session {
         var derived = configuration
         change(&derived)
-        let isSameTransport = derived.transport == configuration.transport && derived.customTransport === configuration.customTransport
+        let isSameTransport =
+            derived.transport == configuration.transport && derived.customTransport === configuration.customTransport
+            && derived.connectivity.isSame(as: configuration.connectivity)
         return Session(configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))
     }
 
@@ -185,17 +187,6 @@ extension Session: CensusMember {
         var state = CensusState()
         state.text = configuration.baseURL ?? ""
         return state
-    }
-}
-
-/// A transport and its slots, shared by derived sessions.
-package final class TransportLink: Sendable {
-    package let transport: any Transport
-    package let admission: AdmissionQueue
-
-    init(_ configuration: Session.Configuration) {
-        transport = configuration.customTransport ?? CurlTransport(settings: configuration.transport)
-        admission = AdmissionQueue(limits: configuration.transport.limits, timing: configuration.timing)
     }
 }
 

@@ -71,8 +71,10 @@ enum CurlCallbacks {
         return 0
     }
 
-    static let timer: scurl_timer_callback = { _, milliseconds, context in
-        if let context { Unmanaged<CurlLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.curlWants(timeout: milliseconds) } }
+    static let timer: scurl_timer_callback = { multi, milliseconds, context in
+        if let context {
+            Unmanaged<CurlLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.curlWants(timeout: milliseconds, for: multi) }
+        }
         return 0
     }
 }

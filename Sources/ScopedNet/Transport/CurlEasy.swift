@@ -25,6 +25,9 @@ final class CurlEasy {
     /// libcurl's own (CURL_MAX_WRITE_SIZE).
     static let usualBufferBytes = 16 << 10
 
+    /// The pool of the transfer at hand.
+    @exclusivity(unchecked) var multi: UnsafeMutableRawPointer?
+
     // The transfer at hand
     @exclusivity(unchecked) var id: TransferID?
     @exclusivity(unchecked) var sink: (any TransferSink)?

@@ -10,7 +10,9 @@ final class CurlLoop {
 
     // Safety of the unchecked accesses: one thread, and what changes these values in place calls neither libcurl nor a sink meanwhile.
     @exclusivity(unchecked) private(set) var sockets: SocketTable
+    /// Where new transfers go; made with the first one.
     @exclusivity(unchecked) private(set) var multi: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var retired: [RetiredPool] = []
     @exclusivity(unchecked) private(set) var share: UnsafeMutableRawPointer?
     let profile: EasyProfile
 
@@ -31,6 +33,16 @@ final class CurlLoop {
     private static let never = UInt64.max
     private static let maxIdleHandles = 256
 
+    /// The connections of a network that is gone: its transfers may end, new ones go elsewhere.
+    ///
+    /// A multi handle of its own for each network is what drops connections and names at once with every libcurl. CURLMOPT_NETWORK_CHANGED
+    /// (8.16) spares connections in use from being joined no better, and would be a second way, which few machines take.
+    private struct RetiredPool {
+        let multi: UnsafeMutableRawPointer
+        var transfers: Int
+        var deadline: UInt64
+    }
+
     init(settings: TransportSettings, thread: NetworkThread) throws(NetworkError) {
         self.settings = settings
         self.thread = thread
@@ -50,6 +62,7 @@ final class CurlLoop {
             drainCommands()
             turn.end()
             guard stopping == nil else { break }
+            closeRetiredPools()
             let timeout = thread.prepareToSleep() ? sleepTime() : 0
             let count = sockets.wait(into: &events, timeout: timeout)
             if timeout != 0 { thread.didWake() }
@@ -101,6 +114,8 @@ final class CurlLoop {
         for easy in idle { easy.destroy() }
         idle = []
         if let multi { curl_multi_cleanup(multi) }
+        for pool in retired { curl_multi_cleanup(pool.multi) }
+        retired = []
         if let share { curl_share_cleanup(share) }
         multi = nil
         share = nil
@@ -116,7 +131,7 @@ final class CurlLoop {
                     attempt: transfer.attempt)
                 sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
             case .stop(let stopped): stopped()
-            case .cancel, .suspend, .resume, .unpause: break
+            case .cancel, .suspend, .resume, .unpause, .renewPool: break
             }
         }
         commands = []
@@ -155,6 +170,9 @@ final class CurlLoop {
         case .suspend(let id): return active[id].map { flow($0, $0.setSuspended(true)) } ?? false
         case .resume(let id): return active[id].map { flow($0, $0.setSuspended(false)) } ?? false
         case .unpause(let id): return active[id].map { flow($0, $0.unpause()) } ?? false
+        case .renewPool:
+            retirePool()
+            return false
         case .stop(let stopped):
             let before = stopping
             stopping = {
@@ -179,6 +197,7 @@ final class CurlLoop {
             guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
                 throw .resources("curl transfer", ENOMEM)
             }
+            easy.multi = multi
             active.insert(easy, for: transfer.id)
             arm(easy.nextDeadline(now: now))
             return true
@@ -195,8 +214,6 @@ final class CurlLoop {
     // MARK: Events
 
     private func handle(_ events: [epoll_event], _ count: Int) {
-        guard let multi else { return }
-        var running: Int32 = 0
         for index in 0..<count {
             let event = events[index]
             let descriptor = event.data.fd
@@ -209,22 +226,34 @@ final class CurlLoop {
             if event.events & SEPOLL_IN != 0 { flags |= CURL_CSELECT_IN }
             if event.events & SEPOLL_OUT != 0 { flags |= CURL_CSELECT_OUT }
             if event.events & (SEPOLL_ERR | SEPOLL_HUP) != 0 { flags |= CURL_CSELECT_ERR | CURL_CSELECT_IN }
-            curl_multi_socket_action(multi, descriptor, flags, &running)
+            var running: Int32 = 0
+            if let multi { curl_multi_socket_action(multi, descriptor, flags, &running) }
+            // libcurl ignores a descriptor it does not know (curl_multi_socket_action(3)).
+            for pool in retired { curl_multi_socket_action(pool.multi, descriptor, flags, &running) }
         }
-        if curlDeadline <= now { kick() } else { reap() }
+        if nextCurlDeadline <= now { kick() } else { reap() }
     }
 
     /// Lets libcurl run what is due.
     private func kick() {
-        guard let multi else { return }
         var running: Int32 = 0
-        curlDeadline = Self.never
-        curl_multi_socket_action(multi, SCURL_SOCKET_TIMEOUT, 0, &running)
+        if let multi {
+            curlDeadline = Self.never
+            curl_multi_socket_action(multi, SCURL_SOCKET_TIMEOUT, 0, &running)
+        }
+        for index in retired.indices where retired[index].deadline <= now {
+            retired[index].deadline = Self.never
+            curl_multi_socket_action(retired[index].multi, SCURL_SOCKET_TIMEOUT, 0, &running)
+        }
         reap()
     }
 
     private func reap() {
-        guard let multi else { return }
+        if let multi { reap(multi) }
+        for pool in retired { reap(pool.multi) }
+    }
+
+    private func reap(_ multi: UnsafeMutableRawPointer) {
         var handle: UnsafeMutableRawPointer?
         var code = CURLE_OK
         while scurl_next_finished(multi, &handle, &code) != 0 {
@@ -234,10 +263,12 @@ final class CurlLoop {
     }
 
     private func finish(_ easy: CurlEasy, _ code: CURLcode) {
-        guard let multi, let id = easy.id, let sink = easy.sink else { return }
+        guard let multi = easy.multi, let id = easy.id, let sink = easy.sink else { return }
         active.remove(id)
         let result = easy.result(code)
         curl_multi_remove_handle(multi, easy.handle)
+        easy.multi = nil
+        if multi != self.multi { leaveRetiredPool(multi) }
         recycle(easy)
         sink.transfer(id, didFinishWith: result, turn: turn)
     }
@@ -260,15 +291,48 @@ final class CurlLoop {
         if idle.count < Self.maxIdleHandles { idle.append(easy) } else { easy.destroy() }
     }
 
+    // MARK: Another network
+
+    /// What was connected and resolved so far may lead nowhere: nobody uses it again. Transfers under way go on as long as they can.
+    private func retirePool() {
+        guard let multi else { return }
+        let busy = active.values.filter { $0.multi == multi }
+        if !busy.isEmpty { sockets.hangUp(except: Set(busy.map(\.activeSocket))) }
+        retired.append(RetiredPool(multi: multi, transfers: busy.count, deadline: curlDeadline))
+        self.multi = nil
+        curlDeadline = Self.never
+    }
+
+    private func leaveRetiredPool(_ multi: UnsafeMutableRawPointer) {
+        guard let index = retired.firstIndex(where: { $0.multi == multi }) else { return }
+        retired[index].transfers -= 1
+    }
+
+    /// Between turns: libcurl may not be inside a handle that is cleaned up.
+    private func closeRetiredPools() {
+        guard !retired.isEmpty else { return }
+        for pool in retired where pool.transfers == 0 { curl_multi_cleanup(pool.multi) }
+        retired.removeAll { $0.transfers == 0 }
+    }
+
     // MARK: Clocks
 
-    func curlWants(timeout milliseconds: Int) {
-        switch milliseconds {
-        case ..<0: curlDeadline = Self.never
-        case 0: curlDeadline = now
-        default: curlDeadline = monotonicNow() + UInt64(milliseconds) * 1_000_000
+    func curlWants(timeout milliseconds: Int, for pool: UnsafeMutableRawPointer?) {
+        let deadline =
+            switch milliseconds {
+            case ..<0: Self.never
+            case 0: now
+            default: monotonicNow() + UInt64(milliseconds) * 1_000_000
+            }
+        if let index = retired.firstIndex(where: { $0.multi == pool }) {
+            retired[index].deadline = deadline
+        } else {
+            curlDeadline = deadline
         }
     }
+
+    /// Of all pools.
+    private var nextCurlDeadline: UInt64 { retired.reduce(curlDeadline) { min($0, $1.deadline) } }
 
     func arm(_ deadline: UInt64) { if deadline < nextSweep { nextSweep = deadline } }
 
@@ -283,12 +347,12 @@ final class CurlLoop {
                 arm(easy.nextDeadline(now: now))
             }
         }
-        if curlDeadline <= now { kick() }
+        if nextCurlDeadline <= now { kick() }
     }
 
     /// Milliseconds for epoll_wait(2); -1 when nothing is due.
     private func sleepTime() -> Int32 {
-        let next = min(curlDeadline, nextSweep)
+        let next = min(nextCurlDeadline, nextSweep)
         guard next != Self.never else { return -1 }
         let current = monotonicNow()
         guard next > current else { return 0 }

@@ -44,6 +44,7 @@ public final class CurlTransport: Transport {
     public func cancel(_ id: TransferID) { running?.post(.cancel(id)) }
     public func suspend(_ id: TransferID) { running?.post(.suspend(id)) }
     public func resume(_ id: TransferID) { running?.post(.resume(id)) }
+    public func networkChanged() { running?.post(.renewPool) }
 
     public func shutdown() async {
         let thread = state.withLock { state -> NetworkThread? in

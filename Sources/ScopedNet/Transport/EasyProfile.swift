@@ -22,7 +22,7 @@ final class EasyProfile {
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
     ]
 
-    private static var processEnvironment: [String: String] {
+    static var processEnvironment: [String: String] {
         var values: [String: String] = [:]
         for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
             if let value = getenv(name) { values[name] = String(cString: value) }

@@ -13,6 +13,8 @@ final class NetworkThread: Sendable {
         case resume(TransferID)
         /// A reader or a body sequence caught up: let the paused direction go on.
         case unpause(TransferID)
+        /// The network is another one now.
+        case renewPool
         case stop(@Sendable () -> Void)
     }
 

@@ -48,6 +48,13 @@ struct SocketTable {
         entries[Int(descriptor)] = Entry()
     }
 
+    /// Ends the connections that no transfer uses; whoever has the descriptors closes them later.
+    func hangUp(except used: Set<Int32>) {
+        for (index, entry) in entries.enumerated() where entry.isOurs && entry.wanted == 0 && !used.contains(Int32(index)) {
+            shutdown(Int32(index), Int32(SHUT_RDWR))
+        }
+    }
+
     mutating func want(_ events: UInt32, on descriptor: Int32) {
         guard descriptor >= 0 else { return }
         makeRoom(for: descriptor)

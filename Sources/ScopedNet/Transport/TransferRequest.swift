@@ -101,8 +101,10 @@ public final class TransferOptions: Sendable {
     }
 }
 
-/// The five clocks of a request; `nil` switches one off.
+/// The six clocks of a request; `nil` switches one off.
 public struct Timeouts: Sendable, Hashable {
+    /// Waiting for a path to the server, where ``RequestOptions/waitsForConnectivity`` asks for that. Default: none.
+    public var connectivity: Duration?
     /// Waiting for a free connection slot. Default: none. Waiting never eats the other clocks.
     public var queue: Duration?
     /// Name resolution, TCP, proxy and TLS. Default: 10 s.
@@ -116,8 +118,9 @@ public struct Timeouts: Sendable, Hashable {
 
     public init(
         queue: Duration? = nil, connect: Duration? = .seconds(10), firstByte: Duration? = .seconds(60),
-        idle: Duration? = .seconds(60), total: Duration? = nil
+        idle: Duration? = .seconds(60), total: Duration? = nil, connectivity: Duration? = nil
     ) {
+        self.connectivity = connectivity
         self.queue = queue
         self.connect = connect
         self.firstByte = firstByte
@@ -128,7 +131,8 @@ public struct Timeouts: Sendable, Hashable {
     /// The name of a clock that is zero or negative, if any.
     package var invalidClock: String? {
         let clocks: [(String, Duration?)] = [
-            ("queue", queue), ("connect", connect), ("firstByte", firstByte), ("idle", idle), ("total", total),
+            ("connectivity", connectivity), ("queue", queue), ("connect", connect), ("firstByte", firstByte), ("idle", idle),
+            ("total", total),
         ]
         return clocks.first { $0.1.map { $0 <= .zero } ?? false }?.0
     }

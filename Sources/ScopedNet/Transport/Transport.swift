@@ -16,6 +16,9 @@ public protocol Transport: AnyObject, Sendable {
     /// Stops reading from and writing to the connection; the idle clock is held.
     func suspend(_ id: TransferID)
     func resume(_ id: TransferID)
+    /// The network is another one now: idle connections are closed, names and connections known so far are not used by later transfers.
+    /// Transfers under way go on as long as they can. Never blocks.
+    func networkChanged()
     /// What this transport can do. Nil for transports that are not libcurl.
     var capabilities: Capabilities? { get }
     /// Ends every transfer with ``NetworkError/Code/shutdown`` and returns when its thread and sockets are gone.
@@ -24,6 +27,8 @@ public protocol Transport: AnyObject, Sendable {
 
 extension Transport {
     public var capabilities: Capabilities? { nil }
+    /// Does nothing.
+    public func networkChanged() {}
 }
 
 /// Names one transfer (one attempt, one hop) in the process.

@@ -1,0 +1,159 @@
+package import Reachability
+
+/// The monitors behind ``Connectivity``: one for each target somebody waits for, all on one thread.
+package final class PathWatch: ConnectivitySource {
+    private struct Wait {
+        /// None of these is known yet to be out of reach.
+        var unknown: Set<Target>
+        let targets: [Target]
+        var notYet: (@Sendable () -> Void)?
+        let action: @Sendable () -> Void
+    }
+
+    private struct Room {
+        var monitor: ReachabilityMonitor?
+        var subscription: Subscription?
+    }
+
+    private struct State {
+        var rooms: [Target: Room] = [:]
+        var waits: [UInt64: Wait] = [:]
+        var watchers: [UInt64: @Sendable () -> Void] = [:]
+
+        func isWanted(_ target: Target) -> Bool {
+            target == .defaultPath && !watchers.isEmpty || waits.values.contains { $0.targets.contains(target) }
+        }
+
+        /// The rooms nobody needs any more leave with the caller: what they hold is let go outside the lock.
+        mutating func takeUnwanted() -> [Room] {
+            let unwanted = rooms.keys.filter { !isWanted($0) }
+            return unwanted.compactMap { rooms.removeValue(forKey: $0) }
+        }
+    }
+
+    private let base: ReachabilityMonitor
+    private let state = Lock(State())
+
+    package init(_ base: ReachabilityMonitor) { self.base = base }
+
+    private final class Reference: Sendable {
+        private let kept: Lock<Weak>
+        private struct Weak { weak var watch: PathWatch? }
+        init() { kept = Lock(Weak()) }
+        var watch: PathWatch {
+            let fresh = PathWatch(ReachabilityMonitor())
+            return kept.withLock { kept in
+                if let watch = kept.watch { return watch }
+                kept.watch = fresh
+                return fresh
+            }
+        }
+    }
+
+    private static let reference = Reference()
+
+    /// The process's own; it lives as long as somebody has it.
+    package static var shared: PathWatch { reference.watch }
+
+    // MARK: Asking
+
+    package func isSatisfied(_ targets: [Target]) -> Bool? {
+        let monitors = state.withLock { state in targets.map { state.rooms[$0]?.monitor } }
+        let answers = monitors.map { $0?.currentPath?.isSatisfied }
+        if answers.contains(true) { return true }
+        return answers.contains(nil) ? nil : false
+    }
+
+    package func wait(
+        for targets: [Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void
+    ) -> any Cancellable {
+        let id = Identifier.next()
+        let wait = Wait(unknown: Set(targets), targets: targets, notYet: notYet, action: action)
+        let (fresh, known) = state.withLock { state -> ([Target], [(Target, ReachabilityMonitor)]) in
+            state.waits[id] = wait
+            let fresh = targets.filter { state.rooms[$0] == nil }
+            for target in fresh { state.rooms[target] = Room() }
+            return (fresh, targets.compactMap { target in state.rooms[target]?.monitor.map { (target, $0) } })
+        }
+        WorkPool.shared.submit([
+            { [weak self] in
+                fresh.forEach { self?.open($0) }
+                // These had their say before somebody waited.
+                for (target, monitor) in known { if let path = monitor.currentPath { self?.found(path, target) } }
+            }
+        ])
+        return AnyCancellable { [weak self] in self?.forget(id) }
+    }
+
+    package func watch(_ action: @escaping @Sendable () -> Void) -> any Cancellable {
+        let id = Identifier.next()
+        let isFresh = state.withLock { state in
+            state.watchers[id] = action
+            guard state.rooms[.defaultPath] == nil else { return false }
+            state.rooms[.defaultPath] = Room()
+            return true
+        }
+        if isFresh { WorkPool.shared.submit([{ [weak self] in self?.open(.defaultPath) }]) }
+        return AnyCancellable { [weak self] in self?.forget(id) }
+    }
+
+    private func forget(_ id: UInt64) {
+        // What they hold is let go outside the lock.
+        withExtendedLifetime(
+            state.withLock { state in
+                (state.waits.removeValue(forKey: id), state.watchers.removeValue(forKey: id), state.takeUnwanted())
+            }
+        ) {}
+    }
+
+    // MARK: Hearing
+
+    /// On a work thread: starting asks the kernel.
+    private func open(_ target: Target) {
+        let monitor = base.monitor(for: target)
+        do { try monitor.start() } catch {
+            // No descriptor or thread is left: nobody can tell, and a request that goes out will say what is wrong.
+            return reached(target)
+        }
+        let subscription = monitor.observe { [weak self] path, delta in
+            self?.found(path, target)
+            if target == .defaultPath, !delta.contains(.first), delta.breaksConnections { self?.tellWatchers() }
+        }
+        // Whatever room this one replaces is let go outside the lock.
+        let former = state.withLock { state -> Room? in
+            guard let former = state.rooms[target] else { return nil }
+            state.rooms[target] = Room(monitor: monitor, subscription: subscription)
+            return former
+        }
+        if former != nil, let path = monitor.currentPath { found(path, target) }
+    }
+
+    private func found(_ path: NetworkPath, _ target: Target) {
+        if path.isSatisfied { return reached(target) }
+        let late = state.withLock { state in
+            var late: [@Sendable () -> Void] = []
+            for (id, wait) in state.waits where wait.unknown.contains(target) {
+                state.waits[id]?.unknown.remove(target)
+                guard wait.unknown.count == 1, let notYet = wait.notYet else { continue }
+                state.waits[id]?.notYet = nil
+                late.append(notYet)
+            }
+            return late
+        }
+        WorkPool.shared.submit(late)
+    }
+
+    private func reached(_ target: Target) {
+        let (actions, gone) = state.withLock { state -> ([@Sendable () -> Void], [Room]) in
+            let ready = state.waits.filter { $0.value.targets.contains(target) }
+            for id in ready.keys { state.waits[id] = nil }
+            return (ready.sorted { $0.key < $1.key }.map(\.value.action), state.takeUnwanted())
+        }
+        WorkPool.shared.submit(actions)
+        withExtendedLifetime(gone) {}
+    }
+
+    private func tellWatchers() {
+        WorkPool.shared.submit(state.withLock { Array($0.watchers.values) })
+    }
+}

@@ -1,0 +1,68 @@
+/// Waiting for a path, or for the time of the next attempt. Whoever takes the stage away from the wait has the run.
+extension RunCore {
+    /// Before the first attempt of a request that asked for it.
+    ///
+    /// - Returns: false when there is a path, or nobody to ask.
+    func waitForPath() -> Bool {
+        let targets = session.link.targets(of: template.url)
+        guard !targets.isEmpty, let source = session.link.connectivitySource(), source.isSatisfied(targets) != true else { return false }
+        let number = exchangeID.number
+        enter(.waiting(number))
+        if let limit = template.options.timeouts.connectivity {
+            let timer = session.timing.schedule(after: limit) { [self] in
+                guard takeWait(number) else { return }
+                let message = "no path to \(template.url.host) for \(limit)"
+                fail(NetworkError(.connectivityTimeout, phase: .preparing, message: message, requestID: id), turn: nil)
+            }
+            setWait(timer, exchange: number)
+        }
+        let path = source.wait(for: targets) { [weak self] in
+            if let self, stage == .waiting(number) { feed?.push(observed: .waitingForConnectivity, from: self) }
+        } _: { [self] in
+            endWait(number)
+        }
+        setWait(path, exchange: Self.pathWait(number))
+        StepDoor.pass(.retryWaiting, id)
+        abandonWait(number)
+        return true
+    }
+
+    /// A retry goes out with the path, should that come before the timer.
+    func endWait(_ number: UInt64, afterPathAnd jitter: Duration) {
+        guard let source = session.link.connectivitySource() else { return }
+        let path = source.wait(for: session.link.targets(of: exchange.url), notYet: nil) { [self] in
+            guard stage == .waiting(number) else { return }
+            let timer = session.timing.schedule(after: jitter) { [self] in endWait(number) }
+            setWait(timer, exchange: Self.pathWait(number))
+            if stage != .waiting(number) { cancelWait(exchange: Self.pathWait(number)) }
+        }
+        setWait(path, exchange: Self.pathWait(number))
+    }
+
+    /// The time has come, or the path.
+    func endWait(_ number: UInt64) {
+        if takeWait(number) { submitAttempt() }
+    }
+
+    /// - Returns: true for the one who has the run now.
+    private func takeWait(_ number: UInt64) -> Bool {
+        guard leave(.waiting(number), for: .idle) else { return false }
+        cancelWait(exchange: number)
+        cancelWait(exchange: Self.pathWait(number))
+        return true
+    }
+
+    /// A cancel that came before the waits were known could not stop them; one that has ended left them behind.
+    func abandonWait(_ number: UInt64) {
+        if !mayGoOn {
+            cancelWait(exchange: number)
+            cancelWait(exchange: Self.pathWait(number))
+            if leave(.waiting(number), for: .idle) { abandonWork() }
+        } else if stage != .waiting(number) {
+            cancelWait(exchange: Self.pathWait(number))
+        }
+    }
+
+    /// The wait for the path beside the timer of the same exchange.
+    private static func pathWait(_ number: UInt64) -> UInt64 { ~number }
+}

@@ -1,0 +1,81 @@
+package import Reachability
+import Synchronization
+
+/// A transport, its slots and what it hears of the network: shared by derived sessions.
+package final class TransportLink: Sendable {
+    package let transport: any Transport
+    package let admission: AdmissionQueue
+    private let settings: TransportSettings
+    private let connectivity: Connectivity
+    private let environment: ProxyEnvironment
+    private let source = Lock<(any ConnectivitySource)?>(nil)
+    private let watching = Lock<(any Cancellable)?>(nil)
+    private let isWatching: Atomic<Bool>
+
+    init(_ configuration: Session.Configuration) {
+        settings = configuration.transport
+        connectivity = configuration.connectivity
+        transport = configuration.customTransport ?? CurlTransport(settings: configuration.transport)
+        admission = AdmissionQueue(limits: configuration.transport.limits, timing: configuration.timing)
+        environment = configuration.transport.proxy == .environment ? ProxyEnvironment(EasyProfile.processEnvironment) : .none
+        isWatching = Atomic(configuration.transport.unixSocketPath != nil)
+    }
+
+    deinit { watching.withLock { $0 }?.cancel() }
+
+    /// Nil where nothing is to be watched.
+    package func connectivitySource() -> (any ConnectivitySource)? {
+        if let known = source.withLock({ $0 }) { return known }
+        guard let made = connectivity.makeSource() else { return nil }
+        return source.withLock { source in
+            if source == nil { source = made }
+            return source
+        }
+    }
+
+    /// Whose reach a request to this URL needs; empty when it stays on this machine.
+    package func targets(of url: RequestURL) -> [Target] {
+        ConnectivityTargets.targets(
+            host: url.host, port: url.port, isUnixSocket: settings.unixSocketPath != nil, proxy: proxy(for: url))
+    }
+
+    private func proxy(for url: RequestURL) -> String? {
+        switch settings.proxy {
+        case .none: return nil
+        case .explicit(let proxy, _, let bypass):
+            return NoProxyList(bypass.joined(separator: ",")).contains(host: url.host, port: url.port) ? nil : proxy
+        case .environment:
+            guard case .proxy(let proxy) = environment.choice(scheme: url.scheme, host: url.host, port: url.port) else { return nil }
+            return proxy
+        }
+    }
+
+    /// Whether there is a path to the URL's server, as far as that is known; nil when nobody knows. Asks nobody.
+    ///
+    /// Only the network at large is watched all the time: a server on a network that leads nowhere else seems out of reach, until somebody
+    /// waits for it and so watches itself.
+    package func hasPath(to url: RequestURL) -> Bool? {
+        guard isWatching.load(ordering: .relaxed), let source = source.withLock({ $0 }), !targets(of: url).isEmpty else { return nil }
+        return source.isSatisfied([.defaultPath])
+    }
+
+    // MARK: Watching
+
+    /// After a connection to that address: from now on a change of the path may leave a dead one in the pool.
+    @inline(__always)
+    func noteConnection(to address: String) {
+        guard !isWatching.load(ordering: .relaxed), !address.isEmpty else { return }
+        if !address.hasPrefix("127."), address != "::1" { beginWatching() }
+    }
+
+    /// Before a request that will be tried again: by then it should be known whether there is a path.
+    func noteRetries(to url: RequestURL) {
+        if !isWatching.load(ordering: .relaxed), !targets(of: url).isEmpty { beginWatching() }
+    }
+
+    private func beginWatching() {
+        guard !isWatching.exchange(true, ordering: .relaxed), let source = connectivitySource() else { return }
+        let watch = source.watch { [weak transport] in transport?.networkChanged() }
+        watching.withLock { $0 = watch }
+    }
+}
