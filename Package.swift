@@ -18,11 +18,13 @@ var products: [Product] = [
     .library(name: "ScopedNetFoundation", targets: ["ScopedNetFoundation"]),
     .library(name: "ScopedNetTesting", targets: ["ScopedNetTesting"]),
     .library(name: "Reachability", targets: ["Reachability"]),
+    .library(name: "Persistence", targets: ["Persistence"]),
 ]
 
 var dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
 ]
 
 var targets: [Target] = [
@@ -38,6 +40,7 @@ var targets: [Target] = [
             "CCurl",
             "CEpoll",
             "CZlib",
+            "Persistence",
             "Reachability",
             .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
             .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
@@ -53,6 +56,16 @@ var targets: [Target] = [
         swiftSettings: settings
     ),
     .testTarget(name: "ScopedNetTestingTests", dependencies: ["ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
+    .systemLibrary(name: "CStore"),
+    .target(
+        name: "Persistence",
+        dependencies: [
+            "CStore",
+            .product(name: "GRDB", package: "GRDB.swift"),
+            .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        ],
+        swiftSettings: settings
+    ),
     .systemLibrary(name: "CNetlink"),
     .target(name: "Reachability", dependencies: ["CNetlink"], swiftSettings: settings),
     .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "ScopedNet", "CNetlink"], swiftSettings: settings),

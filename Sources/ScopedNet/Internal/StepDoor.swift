@@ -5,6 +5,7 @@ import Synchronization
 package enum Step: String, CaseIterable, Sendable {
     case beforeStart, beforeLink, announced, listed, afterLink, beforeQueue, queued, queueTimed, beforeTransfer, stageStored,
         transferStarted
+    case cacheAsked, cacheAnswered
     case headReceived, redirectDecided, retryDecided, retryWaiting, beforeDecode, decoded
     case beforeDelivery, delivering, beforeCall, callAdmitted, callEnded, beforeAdmission, afterAdmission, afterCall, beforeEnd
     // Of a cancel: its gate is shut; it knows which stage to take back.

@@ -8,6 +8,7 @@ package final class EventFeed: Sendable {
         case head(ResponseHead)
         case sent(TransferProgress)
         case received(TransferProgress)
+        case cached(AnyResponse)
         case ending
         case cancelled
     }
@@ -63,11 +64,11 @@ package final class EventFeed: Sendable {
         }
     }
 
-    func pushHead(_ head: ResponseHead, from run: RunCore, turn: TransportTurn) {
+    func pushHead(_ head: ResponseHead, from run: RunCore, turn: TransportTurn?) {
         if hasHandlers { push(.head(head), from: run, turn: turn) }
     }
 
-    func pushSent(_ progress: TransferProgress, from run: RunCore, turn: TransportTurn) {
+    func pushSent(_ progress: TransferProgress, from run: RunCore, turn: TransportTurn?) {
         schedule(run, turn) { state in
             defer { state.sent = progress }
             guard state.sent == nil else { return false }
@@ -76,7 +77,7 @@ package final class EventFeed: Sendable {
         }
     }
 
-    func pushReceived(_ progress: TransferProgress, from run: RunCore, turn: TransportTurn) {
+    func pushReceived(_ progress: TransferProgress, from run: RunCore, turn: TransportTurn?) {
         schedule(run, turn) { state in
             defer { state.received = progress }
             guard state.received == nil else { return false }
@@ -86,7 +87,7 @@ package final class EventFeed: Sendable {
     }
 
     /// The complete counts, always reported before the success.
-    func pushFinalProgress(_ metrics: TransferMetrics, hasBody: Bool, from run: RunCore, turn: TransportTurn) {
+    func pushFinalProgress(_ metrics: TransferMetrics, hasBody: Bool, from run: RunCore, turn: TransportTurn?) {
         guard run.exchange.wantsProgress else { return }
         if hasBody { pushSent(TransferProgress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, turn: turn) }
         let received = metrics.bodyBytesReceived
@@ -124,7 +125,7 @@ package final class EventFeed: Sendable {
                     guard state.receivedReported.isFollowed(by: newest) else { continue }
                     state.receivedReported = newest
                     return .received(newest)
-                case .observed, .start, .head, .ending, .cancelled: return entry
+                case .observed, .start, .head, .cached, .ending, .cancelled: return entry
                 }
             }
             state.entries.removeAll(keepingCapacity: true)

@@ -6,6 +6,8 @@ public struct RequestEvent: Sendable {
     /// What happened. New cases may be added; keep a default when you switch.
     public enum Kind: Sendable {
         case created
+        /// What the response cache made of the exchange (RFC 9211).
+        case cacheDecided(CacheStatus)
         /// There is no path to the server; the run waits for one (``RequestOptions/waitsForConnectivity``).
         case waitingForConnectivity
         /// All slots of the host or the session are taken; the run waits for one.

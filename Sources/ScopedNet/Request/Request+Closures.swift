@@ -35,6 +35,39 @@ extension Request {
         return self
     }
 
+    // MARK: The stored value, before the server's
+
+    /// The stored value of a request with ``CachePolicy/ReadMode/thenNetwork``, if there is one: at most once, before success or failure, which
+    /// the server's answer decides. Not called after a cancel.
+    @discardableResult
+    public func onCached(
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
+    ) -> Self {
+        let callback = Callback(body, origin: CodeOrigin(fileID, line))
+        arm { $0.cached.append(callback.ofValue()) }
+        return self
+    }
+
+    @discardableResult
+    public func onCached<Owner: AnyObject>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.cached.append(callback.ofValue()) }
+        return self
+    }
+
+    @discardableResult
+    public func onCached<Owner: Actor>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Value) -> Void
+    ) -> Self {
+        let callback = Callback(actor: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.cached.append(callback.ofValue()) }
+        return self
+    }
+
     // MARK: Success, with everything known about the response
 
     /// Value, head, metrics and body, once, on success.

@@ -208,6 +208,7 @@ extension RunHandlers {
         }
         add(&success, other.success)
         add(&failure, other.failure)
+        if !other.cached.isEmpty { add(&cached, other.cached) }
         if !other.head.isEmpty { add(&head, other.head) }
         if !other.sent.isEmpty { add(&sent, other.sent) }
         if !other.received.isEmpty { add(&received, other.received) }

@@ -8,6 +8,8 @@ public protocol RequestDelegate: AnyObject {
     func request(_ run: RunInfo, didReceiveHead head: ResponseHead)
     func request(_ run: RunInfo, didSend progress: TransferProgress)
     func request(_ run: RunInfo, didReceive progress: TransferProgress)
+    /// The stored value of a request with ``CachePolicy/ReadMode/thenNetwork``; what the server says follows.
+    func request(_ run: RunInfo, didLoadCached value: any Sendable, response: ResponseHead)
     /// `value` is what the request's decoder made.
     func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead)
     func request(_ run: RunInfo, didFailWith error: NetworkError)
@@ -20,6 +22,7 @@ extension RequestDelegate {
     public func request(_ run: RunInfo, didReceiveHead head: ResponseHead) {}
     public func request(_ run: RunInfo, didSend progress: TransferProgress) {}
     public func request(_ run: RunInfo, didReceive progress: TransferProgress) {}
+    public func request(_ run: RunInfo, didLoadCached value: any Sendable, response: ResponseHead) {}
     public func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) {}
     public func request(_ run: RunInfo, didFailWith error: NetworkError) {}
     public func requestDidEnd(_ run: RunInfo) {}

@@ -53,6 +53,11 @@ public struct RequestOptions: Sendable {
     /// ``Timeouts/connectivity``, with the run's cancellation or with its scope; it holds no connection slot. A wrong answer of the system
     /// would hold the request up, so ask for it only where nobody minds a late one.
     public var waitsForConnectivity = false
+    /// What the request wants of the session's response cache, if that has one. Streams go past it.
+    public var cache = CachePolicy.standard
+    /// Asked with the decoded value before a response is stored: false keeps it out, such as an API's error with a status of 200. Called on a
+    /// work thread or the network's, so be brief.
+    public var shouldCache: (@Sendable (any Sendable, ResponseHead) -> Bool)?
     public var redirects = RedirectPolicy()
     public var validation = StatusValidation.success
     public var httpVersion = HTTPVersionPolicy.automatic

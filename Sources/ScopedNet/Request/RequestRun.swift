@@ -26,7 +26,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
         isUniform = handlers.fits(lane)
         interest = RunInterest(handlers)
-        let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty
+        let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty || !handlers.cached.isEmpty
         let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
         let observers = session.configuration.observers
         let id = Identifier.next()
@@ -88,15 +88,31 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         }
     }
 
+    override var mayStoreValue: Bool {
+        switch outcome {
+        case .success(let response): template.options.shouldCache?(response.anyValue, response.parts.head) ?? true
+        // Statuses that are not accepted are stored by the rules of HTTP alone; what could not be decoded is of no use.
+        case .failure: false
+        case nil: true
+        }
+    }
+
+    override func makeCached(_ result: TransferResult) -> AnyResponse? {
+        guard interest.contains(.cached) else { return nil }
+        do throws(NetworkError) { return try makeResponse(result) } catch { return nil }
+    }
+
     private func makeResponse(_ result: TransferResult) throws(NetworkError) -> AnyResponse {
         guard let head = result.head else {
             throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
         }
         let body = try decodedBody(result.body, head)
-        try commitFile(head)
+        if template.destination != nil { try commitFile(head, stored: drive.source == .network ? nil : result.body) }
         // For the error; a decoder that only hands the body on has none.
         let evidence = decoder.isImmediate ? nil : body
-        let parts = ResponseParts(head: head, body: consume body, attempts: attempts, url: exchange.url.description)
+        let parts = ResponseParts(
+            head: head, body: consume body, attempts: attempts, url: exchange.url.description, source: drive.source,
+            cacheStatus: drive.cacheStatus)
         do { return try decoder.decode(consume parts) } catch {
             var failure = NetworkError(.decodingFailed, phase: .decoding, message: "the body is not what was expected", underlying: error)
             failure.body = evidence?.prefix(template.errorBodyBytes)
@@ -113,12 +129,15 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         }
     }
 
-    private func commitFile(_ head: ResponseHead) throws(NetworkError) {
+    /// - Parameter stored: the body of a response out of the cache, which no transfer has written.
+    private func commitFile(_ head: ResponseHead, stored: Data?) throws(NetworkError) {
         guard let path = template.destination else { return }
         // An empty body never reached the sink.
         let file = drive.file ?? FileSink(destination: path)
+        if let stored { try file.write(stored) }
         drive.file = nil
         try file.commit(coding: head.contentEncoding, limits: template.options.decoding)
+        drive.isFileCommitted = true
     }
 
     override func setFailure(_ error: NetworkError) { outcome = .failure(error) }
@@ -281,6 +300,8 @@ package final class RequestRun: RunCore, @unchecked Sendable {
                     case .head(let head): delegate.request(info, didReceiveHead: head)
                     case .sent(let progress): delegate.request(info, didSend: progress)
                     case .received(let progress): delegate.request(info, didReceive: progress)
+                    case .cached(let response):
+                        delegate.request(info, didLoadCached: response.anyValue, response: response.parts.head)
                     case .observed, .ending, .cancelled: break
                     }
                 })
@@ -292,6 +313,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         case .head(let head): add(handlers.head, head)
         case .sent(let progress): add(handlers.sent, progress)
         case .received(let progress): add(handlers.received, progress)
+        case .cached(let response): add(handlers.cached, response)
         case .start, .observed, .ending, .cancelled: break
         }
         return calls
@@ -306,7 +328,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
 extension RunHandlers {
     /// Only an `await` listens.
     var isOtherwiseEmpty: Bool {
-        success.isEmpty && failure.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty && delegate == nil
+        success.isEmpty && failure.isEmpty && cached.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty && delegate == nil
     }
 }
 
@@ -316,6 +338,7 @@ private struct RunInterest: OptionSet, Sendable {
     static let head = RunInterest(rawValue: 1)
     static let sent = RunInterest(rawValue: 2)
     static let received = RunInterest(rawValue: 4)
+    static let cached = RunInterest(rawValue: 8)
     static let everything = RunInterest(rawValue: 255)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -325,6 +348,7 @@ private struct RunInterest: OptionSet, Sendable {
         if !handlers.head.isEmpty { insert(.head) }
         if !handlers.sent.isEmpty { insert(.sent) }
         if !handlers.received.isEmpty { insert(.received) }
+        if !handlers.cached.isEmpty { insert(.cached) }
     }
 
     func includes(_ entry: EventFeed.Entry) -> Bool {
@@ -333,6 +357,7 @@ private struct RunInterest: OptionSet, Sendable {
         case .head: contains(.head)
         case .sent: contains(.sent)
         case .received: contains(.received)
+        case .cached: contains(.cached)
         case .observed, .ending, .cancelled: false
         }
     }

@@ -31,7 +31,7 @@ extension RunCore {
             case .observed(let event): feed?.observers.forEach { $0.observe(event) }
             case .ending: sayEnding()
             case .cancelled: sayCancelled()
-            case .start, .head, .sent, .received:
+            case .start, .head, .sent, .received, .cached:
                 // Bytes still arrive until the socket is closed; a cancelled run no longer tells of them.
                 if mayGoOn, let feed {
                     if case .sent(let progress) = entry { feed.tellObservers(.sent(progress)) }

@@ -14,8 +14,9 @@ extension RunCore {
             error.requestID = id
             return fail(error, turn: nil)
         }
-        if template.options.waitsForConnectivity, waitForPath() { return }
-        submitAttempt()
+        // A refresh has been through the cache already.
+        if let visit = drive.cache { return send(visit.forward) }
+        enterCache()
     }
 
     /// Asks for a slot. Any thread.
@@ -87,6 +88,7 @@ extension RunCore {
             }
             if let total = template.options.timeouts.total { exchange = exchange.due(session.timing.now() &+ total.nanoseconds) }
         }
+        if let visit = drive.cache { visit.sentAt = visit.cache.clock() }
         let transfer = exchange
         enter(.transferring(transfer.id.number))
         StepDoor.pass(.stageStored, id)
@@ -102,6 +104,7 @@ extension RunCore {
 
     /// A cancelled run met the door of its next stage. A detached one whose transfer was stopped still has to leave the agent.
     func abandonWork() {
+        endFlight()
         enter(.idle)
         drive.file?.discard()
     }
@@ -115,47 +118,67 @@ extension RunCore {
         session.admission.noteVersion(result.metrics.httpVersion, origin: originID)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, turn: turn)
         guard mayGoOn else { return abandonWork() }
+        if let visit = drive.cache, !passThroughCache(visit, result, turn: turn) { return }
+        conclude(result, turn: turn)
+    }
+
+    /// A response stands, the server's or a stored one, or an error: it leads on, is tried again, or ends the run.
+    func conclude(_ result: TransferResult, source: ResponseSource = .network, turn: TransportTurn?) {
+        drive.source = source
         if result.error == nil, let head = result.head, (300..<400).contains(head.status) {
+            if isFollowed(head) { storeInCache(result) }
             switch redirect(head) {
             case .followed: return
             case .failed(let error): return fail(error, result, turn: turn)
             case .deliver: break
             }
         }
-        if retry(result, turn: turn) { return }
-        if let error = result.error { return fail(error, result, turn: turn) }
+        if source == .network, retry(result, turn: turn) { return }
+        if let error = result.error {
+            if serveInstead(of: error) { return }
+            storeInCache(result)
+            return fail(error, result, turn: turn)
+        }
         guard let head = result.head else {
             let error = NetworkError(
                 .badResponse, phase: .receiving, message: "no response head", requestID: id, attempt: exchange.attempt)
             return fail(error, result, turn: turn)
         }
         if !template.options.validation.accepts(head.status) {
+            storeInCache(result)
             let error = NetworkError(
                 .unacceptableStatus, phase: .receiving,
                 message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", requestID: id,
                 attempt: exchange.attempt)
             return fail(error, result, turn: turn)
         }
-        feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, turn: turn)
-        feed?.pushFinalProgress(result.metrics, hasBody: exchange.body != nil, from: self, turn: turn)
+        if source == .network {
+            feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, turn: turn)
+            feed?.pushFinalProgress(result.metrics, hasBody: exchange.body != nil, from: self, turn: turn)
+        } else {
+            feed?.pushHead(head, from: self, turn: turn)
+        }
         succeed(result, turn: turn)
     }
 
-    private func succeed(_ result: TransferResult, turn: TransportTurn) {
-        guard !canProcessInline(result) else {
+    private func succeed(_ result: TransferResult, turn: TransportTurn?) {
+        guard !canProcessInline(result) || drive.cache?.readsStoredBodies == true else {
             process(result)
+            storeInCache(result)
             return complete(turn: turn)
         }
         enter(.working)
-        turn.work { [self] in
+        let job: WorkPool.Job = { [self] in
             defer { StepDoor.pass(.workEnded, id) }
             StepDoor.pass(.beforeDecode, id)
             guard mayGoOn else { return abandonWork() }
             process(result)
+            storeInCache(result)
             StepDoor.pass(.decoded, id)
             feed?.push(observed: .decoded, from: self)
             complete(turn: nil)
         }
+        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
     }
 
     /// The outcome is there; the delivery executor decides whether it is still wanted.
@@ -168,6 +191,7 @@ extension RunCore {
     }
 
     func fail(_ error: NetworkError, _ result: TransferResult? = nil, turn: TransportTurn?) {
+        endFlight()
         var error = error
         error.response = result?.head ?? error.response
         drive.file?.discard()
@@ -223,14 +247,16 @@ extension RunCore {
         case .follow(let next):
             do throws(NetworkError) { try follow(next, to: target, visit: visit) } catch { return .failed(error) }
             feed?.push(observed: .redirected(from: visit.url, to: target.description, status: head.status), from: self)
-            submitAttempt()
+            drive.cache = nil
+            enterCache()
             return .followed
         }
     }
 
     private func follow(_ next: RedirectedRequest, to target: RequestURL, visit: RedirectContext.Visit) throws(NetworkError) {
         drive.visits.append(visit)
-        let fields = exchange.headers.fields.filter { !next.drops($0.name.rawName) }
+        let fields = (drive.callersHeaders ?? exchange.headers).fields.filter { !next.drops($0.name.rawName) }
+        drive.callersHeaders = nil
         let body = next.keepsBody ? exchange.body : nil
         let method = HTTPRequest.Method(next.method) ?? .get
         let headers = try session.headerBlock(HTTPFields(fields), method: method, body: body)
@@ -255,7 +281,7 @@ extension RunCore {
 
     // MARK: Retries
 
-    private func retry(_ result: TransferResult, turn: TransportTurn) -> Bool {
+    private func retry(_ result: TransferResult, turn: TransportTurn?) -> Bool {
         if result.error == nil, let head = result.head, template.options.validation.accepts(head.status) { return false }
         guard let outcome = RetryContext.Outcome(result, accepts: template.options.validation) else { return false }
         let policy = template.options.retry
@@ -316,6 +342,7 @@ extension RunCore {
 
     private func again(_ timing: RetryTiming) {
         drive.file?.discard()
+        drive.cache?.outcome = nil
         exchange = TransferRequest(
             url: exchange.url, method: exchange.method, headers: exchange.headers, body: exchange.body,
             options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options,

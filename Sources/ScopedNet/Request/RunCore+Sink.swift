@@ -20,6 +20,11 @@ extension RunCore: TransferSink {
     package func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination {
         StepDoor.pass(.headReceived, self.id)
         feed?.push(observed: .headReceived(head), from: self, turn: turn)
+        if let destination = cacheDestination(head) { return destination }
+        // What is stored must be whole, also where the caller gets a beginning.
+        if drive.cache?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
+            return .memory(limit: template.options.maxBodyBytes)
+        }
         if isFollowed(head) { return .memoryPrefix(limit: template.errorBodyBytes) }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
         feed?.pushHead(head, from: self, turn: turn)

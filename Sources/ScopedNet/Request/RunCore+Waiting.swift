@@ -45,7 +45,7 @@ extension RunCore {
     }
 
     /// - Returns: true for the one who has the run now.
-    private func takeWait(_ number: UInt64) -> Bool {
+    func takeWait(_ number: UInt64) -> Bool {
         guard leave(.waiting(number), for: .idle) else { return false }
         cancelWait(exchange: number)
         cancelWait(exchange: Self.pathWait(number))
@@ -59,6 +59,7 @@ extension RunCore {
             cancelWait(exchange: Self.pathWait(number))
             if leave(.waiting(number), for: .idle) { abandonWork() }
         } else if stage != .waiting(number) {
+            cancelWait(exchange: number)
             cancelWait(exchange: Self.pathWait(number))
         }
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import HTTPTypes
 import Synchronization
@@ -33,6 +34,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     private let retired = Atomic<Bool>(false)
     private let departure = Atomic<UInt8>(0)
     private let rareFlag = Atomic<Bool>(false)
+    /// Others may wait for what it is getting.
+    let leadsFlight = Atomic<Bool>(false)
     private let attemptCounter = Atomic<Int>(1)
     /// Whether the transport was ever asked to do something: until then no server can know of the run.
     let reachedTransport = Atomic<Bool>(false)
@@ -60,6 +63,17 @@ package class RunCore: BagMember, @unchecked Sendable {
         var visits: [RedirectContext.Visit] = []
         var file: FileSink?
         var hasBegun = false
+        /// While an exchange is on its way through the cache to the server.
+        var cache: CacheVisit?
+        var cacheStatus: CacheStatus?
+        /// It has waited for another run's answer.
+        var hasFollowed = false
+        var source = ResponseSource.network
+        /// The fields as they were before the cache added its own.
+        var callersHeaders: HeaderBlock?
+        /// What came over the wire of a body that was put together with stored parts.
+        var joined: Data?
+        var isFileCommitted = false
     }
 
     override final var stepNumber: UInt64 { id }
@@ -135,9 +149,9 @@ package class RunCore: BagMember, @unchecked Sendable {
     /// The gates are closed and the transfer goes on (see ``ReleaseStrategy/detached``).
     var isMuted: Bool { gateState.isMuted }
 
-    /// A release closes the gates of a detached run and nothing else.
+    /// A release closes the gates of a detached run and nothing else, and so does any cancel while others wait for the same response.
     private func keepsWork(_ reason: CancelReason) -> Bool {
-        template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased)
+        template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased) || leadsOthers
     }
 
     /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached. Nor does one whose bag has ended, however many
@@ -145,7 +159,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     var mayGoOn: Bool {
         let state = gateState
         guard state.mayGoOn, !state.isOver, template.options.release != .detached else { return state.mayGoOn }
-        return closedBag == nil
+        return closedBag == nil || leadsOthers
     }
 
     package func cancel(_ reason: CancelReason) -> CancelResult {
@@ -156,7 +170,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     }
 
     override package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) {
-        switch step({ $0.cancel(reason: reason.name.rawValue, keepsWork: keepsWork(reason)) }) {
+        let keepsWork = keepsWork(reason)
+        return switch step({ $0.cancel(reason: reason.name.rawValue, keepsWork: keepsWork) }) {
         case .tearDown: (.cancelled, .tearDown)
         // The call goes on; the transfer does not wait for that.
         case .leaveToCaller: (.callbackRunning, .stopWork)
@@ -224,7 +239,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     private func withdrawIfBagsClosed() -> Bool {
         guard let ended = closedBag else { return false }
         let reason = ended.endReason ?? .ownerReleased
-        step { $0.withdrawAdmission(reason: reason.name.rawValue, keepsWork: keepsWork(reason)) }
+        let keepsWork = keepsWork(reason)
+        step { $0.withdrawAdmission(reason: reason.name.rawValue, keepsWork: keepsWork) }
         tearDown(self.reason)
         return true
     }
@@ -393,6 +409,7 @@ package class RunCore: BagMember, @unchecked Sendable {
     func noteRetired() -> Bool {
         StepDoor.pass(.beforeEnd, id)
         guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return false }
+        endFlight()
         if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
         return true
     }
@@ -444,6 +461,10 @@ package class RunCore: BagMember, @unchecked Sendable {
     /// Makes the outcome of a complete, accepted response.
     func process(_ result: TransferResult) { fatalError("RequestRun") }
     func setFailure(_ error: NetworkError) { fatalError("RequestRun") }
+    /// What was made of the response may be stored with it.
+    var mayStoreValue: Bool { fatalError("RequestRun") }
+    /// The value of a stored response, for the first of two deliveries; nil when nobody wants it or it cannot be made.
+    func makeCached(_ result: TransferResult) -> AnyResponse? { fatalError("RequestRun") }
     func deliverEnding() { fatalError("RequestRun") }
     func deliverCancelled() { fatalError("RequestRun") }
     func deliverEvent(_ entry: EventFeed.Entry) -> EventOutcome { fatalError("RequestRun") }

@@ -16,6 +16,7 @@ package struct RunHandlers: ~Copyable, Sendable {
         // Safety: belongs to the one `RunHandlers` that holds it; handlers are moved from place to place, and changed only while a request arms
         // them, under its lock.
         var head: CallbackList<ResponseHead> = .none
+        var cached: CallbackList<AnyResponse> = .none
         var sent: CallbackList<TransferProgress> = .none
         var received: CallbackList<TransferProgress> = .none
         var delegate: DelegateReference?
@@ -33,6 +34,10 @@ package struct RunHandlers: ~Copyable, Sendable {
     package var head: CallbackList<ResponseHead> {
         get { rare?.head ?? .none }
         set { withRare { $0.head = newValue } }
+    }
+    package var cached: CallbackList<AnyResponse> {
+        get { rare?.cached ?? .none }
+        set { withRare { $0.cached = newValue } }
     }
     package var sent: CallbackList<TransferProgress> {
         get { rare?.sent ?? .none }

@@ -21,13 +21,21 @@ public struct Response<Value: Sendable>: Sendable {
     /// The URL that answered, after redirects.
     public var url: String { known.parts.url }
     public var source: Source { known.parts.source }
+    /// What the response cache did about it (RFC 9211); nil without a cache.
+    public var cacheStatus: CacheStatus? { known.parts.cacheStatus }
 
     public var status: Int { head.status }
     public var metrics: TransferMetrics { known.parts.attempts.last ?? TransferMetrics() }
 }
 
 /// Where a response came from.
-public enum ResponseSource: Sendable, Hashable { case network }
+public enum ResponseSource: Sendable, Hashable {
+    case network
+    /// From the cache; no server was asked first, or none could be.
+    case cache
+    /// From the cache, after the server said that it is still right.
+    case validatedCache
+}
 
 /// What is known of a response besides its value.
 package struct ResponseParts: Sendable {
@@ -36,6 +44,7 @@ package struct ResponseParts: Sendable {
     package var attempts: AttemptList
     package var url: String
     package var source = ResponseSource.network
+    package var cacheStatus: CacheStatus?
 }
 
 /// What each attempt cost, in order. Most runs make one, so the last needs no array.

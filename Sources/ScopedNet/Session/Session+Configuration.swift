@@ -13,6 +13,8 @@ extension Session {
         public var options = RequestOptions()
         /// TLS, proxy, addresses, limits: what makes a connection pool of its own.
         public var transport = TransportSettings()
+        /// Where responses are kept and looked for; none by default. May be shared by sessions.
+        public var cache: ResponseCache?
         /// How the session hears that the network has changed.
         public var connectivity = Connectivity.automatic
         /// Where callbacks run that belong to no actor. A private serial queue by default.

@@ -1,3 +1,4 @@
+package import FoundationEssentials
 import Glibc
 
 /// A file that receives a body: written beside its destination and moved there in one step on success only (rename(2)), so that
@@ -59,6 +60,11 @@ public final class FileSink: @unchecked Sendable {
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             count += Int64(written)
         }
+    }
+
+    package func write(_ data: Data) throws(NetworkError) {
+        let result = data.withUnsafeBytes { bytes in Result { () throws(NetworkError) in try write(bytes) } }
+        try result.get()
     }
 
     /// Puts the complete file in its place, content codings undone.

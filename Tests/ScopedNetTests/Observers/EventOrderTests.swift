@@ -14,6 +14,7 @@ import Testing
         static func name(_ kind: RequestEvent.Kind) -> String {
             switch kind {
             case .created: "created"
+            case .cacheDecided(let status): "cache \(status)"
             case .waitingForConnectivity: "waiting for connectivity"
             case .queued: "queued"
             case .started(let attempt): "started \(attempt)"

@@ -1,0 +1,48 @@
+// flock(2), eventfd(2), sockets by path and thread names: parts of glibc that Swift's Glibc module leaves out, or hides behind a
+// struct of the same name.
+#ifndef SCOPEDNET_CSTORE_SHIM_H
+#define SCOPEDNET_CSTORE_SHIM_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
+
+static const int CSTORE_LOCK_SHARED = LOCK_SH;
+static const int CSTORE_LOCK_EXCLUSIVE = LOCK_EX;
+static const int CSTORE_LOCK_NONBLOCKING = LOCK_NB;
+
+static inline int cstore_lock(int descriptor, int operation) { return flock(descriptor, operation); }
+
+static inline int cstore_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+/// Connects to a socket of the file system. The descriptor, or -1 with errno.
+static inline int cstore_connect(const char *_Nonnull path) {
+    struct sockaddr_un address;
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(address.sun_path, path);
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -1;
+    if (connect(descriptor, (const struct sockaddr *)&address, sizeof address) != 0) {
+        int code = errno;
+        close(descriptor);
+        errno = code;
+        return -1;
+    }
+    return descriptor;
+}
+
+#endif

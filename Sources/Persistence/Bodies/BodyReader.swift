@@ -1,0 +1,92 @@
+public import FoundationEssentials
+import Glibc
+
+/// Reads a body, whole or in parts. Every byte is verified before it is handed out.
+///
+/// It keeps the file open: an eviction or a `removeAll` meanwhile changes nothing for it. It holds nothing of the database, so it may be
+/// as slow as it likes. May be used from several threads; the calls block for as long as the disk does.
+public final class BodyReader: Sendable {
+    private enum Source {
+        case data(Data)
+        case file(descriptor: Int32, trailer: [UInt8])
+    }
+
+    private let source: Source
+    private let layout: FrameLayout
+
+    /// What a read costs least for: 64 KiB, at multiples of it.
+    public static let preferredReadSize = FrameLayout.frameSize
+
+    /// In bytes.
+    public var length: Int { layout.length }
+
+    init(_ data: Data) {
+        source = .data(data)
+        layout = FrameLayout(length: data.count)
+    }
+
+    /// Takes over the descriptor, also when it throws.
+    init(file descriptor: Int32, layout: FrameLayout, checksum: Int64) throws(StoreError) {
+        self.layout = layout
+        do throws(StoreError) {
+            guard Files.size(of: descriptor) == layout.fileSize else { throw StoreError(.damaged, "a body file has not the size it had") }
+            var trailer = [UInt8](repeating: 0, count: layout.trailerSize)
+            // A typed throw does not pass through the standard library's closures.
+            let result = trailer.withUnsafeMutableBytes { buffer in
+                Result { () throws(StoreError) in try Files.readAll(descriptor, into: buffer, at: layout.length) }
+            }
+            try result.get()
+            let found = trailer.withUnsafeBytes { FrameLayout.checksum(ofTrailer: $0, length: layout.length) }
+            guard found == checksum else { throw StoreError(.damaged, "the checksums of a body file are damaged") }
+            source = .file(descriptor: descriptor, trailer: trailer)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    deinit {
+        if case .file(let descriptor, _) = source { close(descriptor) }
+    }
+
+    /// - Parameters:
+    ///   - offset: where to begin; negative counts as 0.
+    ///   - count: how many bytes at most.
+    /// - Returns: the bytes; empty at the end of the body.
+    /// - Throws: `damaged` when the bytes on disk are not those that were written.
+    public func read(at offset: Int, upTo count: Int) throws(StoreError) -> Data {
+        let start = min(max(0, offset), layout.length)
+        let range = start..<start + max(0, min(count, layout.length - start))
+        switch source {
+        case .data(let data):
+            return data.subdata(in: data.startIndex + range.lowerBound..<data.startIndex + range.upperBound)
+        case .file(let descriptor, let trailer):
+            return try read(range, descriptor, trailer)
+        }
+    }
+
+    private func read(_ range: Range<Int>, _ descriptor: Int32, _ trailer: [UInt8]) throws(StoreError) -> Data {
+        let frames = layout.frames(of: range)
+        guard let first = frames.first, let last = frames.last else { return Data() }
+        let covered = layout.frame(first).lowerBound..<layout.frame(last).upperBound
+        guard let memory = malloc(covered.count) else { throw StoreError(.system, "no memory for \(covered.count) bytes") }
+        let buffer = UnsafeMutableRawBufferPointer(start: memory, count: covered.count)
+        do throws(StoreError) {
+            try Files.readAll(descriptor, into: buffer, at: covered.lowerBound)
+            for index in frames {
+                let frame = layout.frame(index)
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer[frame.lowerBound - covered.lowerBound..<frame.upperBound - covered.lowerBound])
+                let expected = trailer.withUnsafeBytes {
+                    UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: index * FrameLayout.checksumSize, as: UInt64.self))
+                }
+                guard FrameLayout.checksum(bytes, frame: index) == expected else { throw StoreError(.damaged, "a body file is damaged") }
+            }
+        } catch {
+            free(memory)
+            throw error
+        }
+        let data = Data(bytesNoCopy: memory, count: covered.count, deallocator: .free)
+        if covered == range { return data }
+        return data.subdata(in: range.lowerBound - covered.lowerBound..<range.upperBound - covered.lowerBound)
+    }
+}

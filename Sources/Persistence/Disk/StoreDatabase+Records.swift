@@ -1,0 +1,61 @@
+import FoundationEssentials
+import GRDB
+
+extension StoreDatabase {
+    func write(_ records: [StoreRecord], in namespace: String) throws(DatabaseFailure) {
+        try write { database in
+            for record in records {
+                try database.run(
+                    "INSERT OR REPLACE INTO record(namespace, name, data, expires, checksum) VALUES(?, ?, ?, ?, ?)",
+                    [
+                        .bytes(namespace), .bytes(record.name), .blob(record.data),
+                        record.expires.map { .integer($0.milliseconds) } ?? .null, .integer(checksum(record, in: namespace)),
+                    ])
+            }
+        }
+    }
+
+    /// One record or all, without those that have expired.
+    func records(in namespace: String, name: String?, now: Int64) throws(DatabaseFailure) -> [StoreRecord] {
+        try readers.read { database in
+            var records: [StoreRecord] = []
+            var values: [SQLValue] = [.bytes(namespace), .integer(now)]
+            if let name { values.append(.bytes(name)) }
+            try database.run(
+                """
+                SELECT name, data, expires, checksum FROM record
+                WHERE namespace = ?1 AND (expires IS NULL OR expires > ?2)\(name == nil ? "" : " AND name = ?3") ORDER BY name
+                """, values
+            ) { row in
+                let record = StoreRecord(
+                    name: row.string(0), data: row.data(1), expires: row.isNull(2) ? nil : Date(milliseconds: row.integer(2)))
+                guard checksum(record, in: namespace) == row.integer(3) else { throw DatabaseFailure.corrupt("a record is damaged") }
+                records.append(record)
+            }
+            return records
+        }
+    }
+
+    func removeRecords(_ names: [String]?, in namespace: String) throws(DatabaseFailure) {
+        try write { database in
+            guard let names else {
+                try database.run("DELETE FROM record WHERE namespace = ?", [.bytes(namespace)])
+                return
+            }
+            for name in names { try database.run("DELETE FROM record WHERE namespace = ? AND name = ?", [.bytes(namespace), .bytes(name)]) }
+        }
+    }
+
+    func removeRecords(expiredBefore now: Int64) throws(DatabaseFailure) {
+        try write { try $0.run("DELETE FROM record WHERE expires <= ?", [.integer(now)]) }
+    }
+
+    private func checksum(_ record: StoreRecord, in namespace: String) -> Int64 {
+        var sum = Checksum(seed: seed)
+        sum.add(namespace)
+        sum.add(record.name)
+        sum.add(record.data)
+        sum.add(record.expires?.milliseconds ?? -1)
+        return sum.stored
+    }
+}

@@ -1,0 +1,151 @@
+import FoundationEssentials
+import GRDB
+import Glibc
+
+/// The database of a store, open: one connection that writes, some that read, and in shared mode one that watches what others do.
+///
+/// Writing calls come from the store's writer thread only; reading calls from any thread that may block.
+final class StoreDatabase: Sendable {
+    struct Options: Sendable {
+        var isShared: Bool
+        var contentVersion: Int64
+        var secureDelete: Bool
+        var variantsPerKey: Int
+    }
+
+    let folder: StoreFolder
+    let options: Options
+    /// Tells this store's changes from those of others.
+    let origin: Int64
+    /// Of the hashes of keys; nobody outside can make keys that collide.
+    let seed: UInt64
+    let writer: DatabaseQueue
+    let readers: ReaderPool
+    private let watcher: DatabaseQueue?
+    private let watched = Lock(Watched())
+
+    private struct Watched {
+        /// As of `PRAGMA data_version`, of the watching connection.
+        var dataVersion: Int64?
+    }
+
+    /// Opens the database, or makes it. The folder is prepared, and its lock held.
+    init(_ folder: StoreFolder, _ options: Options) throws(DatabaseFailure) {
+        self.folder = folder
+        self.options = options
+        origin = Int64.random(in: 1...Int64.max)
+        do {
+            try folder.makeDatabaseFile()
+            let writer = try DatabaseQueue(
+                path: folder.database, configuration: Schema.configuration(readonly: false, secureDelete: options.secureDelete))
+            self.writer = writer
+            seed = try writer.writeWithoutTransaction { database in
+                try Self.switchToWAL(database)
+                try Schema.establish(database, contentVersion: options.contentVersion, seed: Int64.random(in: Int64.min...Int64.max))
+                guard let seed = try database.integer("SELECT seed FROM total WHERE id = 1") else {
+                    throw DatabaseFailure.corrupt("the file has no totals")
+                }
+                return UInt64(bitPattern: seed)
+            }
+            let makeReader = { @Sendable () throws -> DatabaseQueue in
+                try DatabaseQueue(path: folder.database, configuration: Schema.configuration(readonly: true, secureDelete: false))
+            }
+            readers = ReaderPool(limit: 4, make: makeReader)
+            watcher = options.isShared ? try makeReader() : nil
+        } catch {
+            throw DatabaseFailure(error)
+        }
+    }
+
+    /// Switching takes an exclusive lock, and does not wait for it by the busy timeout.
+    private static func switchToWAL(_ database: Database) throws {
+        for attempt in 0... {
+            do {
+                guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                    throw DatabaseFailure.unavailable("the file system cannot do what SQLite's write-ahead log needs")
+                }
+                break
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempt < 250 {
+                usleep(20_000)
+            }
+        }
+        // A loss of power may take the last commits, never the consistency; the end of a process takes nothing.
+        try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = \(16 << 20); PRAGMA wal_autocheckpoint = 1000")
+    }
+
+    /// Closes every connection, after the readers that are under way. On the writer thread.
+    func close() {
+        readers.close()
+        try? watcher?.close()
+        try? writer.close()
+    }
+
+    func keyHash(_ key: EntryKey) -> Int64 {
+        var sum = Checksum(seed: seed)
+        sum.add(key.partition)
+        sum.add(key.name)
+        return sum.stored
+    }
+
+    /// Runs a transaction that writes; it has the right to from its first statement on, so it never fails half-way for being late.
+    func write<Result>(_ body: (Database) throws -> Result) throws(DatabaseFailure) -> Result {
+        do {
+            return try writer.writeWithoutTransaction { database in
+                var result: Result?
+                try database.inTransaction(.immediate) {
+                    result = try body(database)
+                    return .commit
+                }
+                guard let result else { throw DatabaseFailure.unavailable("a transaction without an end") }
+                return result
+            }
+        } catch {
+            throw DatabaseFailure(error)
+        }
+    }
+
+    // MARK: What others do
+
+    /// Tells `apply` what other processes changed since the position it was told last. Microseconds when nothing did.
+    ///
+    /// When this returns, everything that was committed before the call has been applied, by this thread or another: `apply` runs while the
+    /// watching connection is held. It gets nil for the changes when the log does not reach back far enough.
+    func catchUp(from position: () -> Int64, apply: ([ForeignChange]?, Int64) -> Void) throws(DatabaseFailure) {
+        guard let watcher else { return }
+        do {
+            try watcher.unsafeRead { database in
+                let version = try database.integer("PRAGMA data_version")
+                guard watched.withLock({ $0.dataVersion }) != version else { return }
+                let news = try readChanges(database, after: position())
+                apply(news.changes, news.position)
+                watched.withLock { $0.dataVersion = version }
+            }
+        } catch {
+            throw DatabaseFailure(error)
+        }
+    }
+
+    /// The newest position of the log.
+    func changePosition() throws(DatabaseFailure) -> Int64 {
+        try readers.read { try $0.integer("SELECT max(position) FROM change") ?? 0 }
+    }
+
+    private func readChanges(_ database: Database, after position: Int64) throws -> (changes: [ForeignChange]?, position: Int64) {
+        var changes: [ForeignChange] = []
+        var newest = position
+        var expected = position + 1
+        var hasGap = false
+        try database.run(
+            "SELECT position, origin, partition, name, invalidation FROM change WHERE position > ? ORDER BY position", [.integer(position)]
+        ) { row in
+            newest = row.integer(0)
+            if newest != expected { hasGap = true }
+            expected = newest + 1
+            guard row.integer(1) != origin else { return }
+            changes.append(
+                ForeignChange(
+                    partition: row.isNull(2) ? nil : row.string(2), name: row.isNull(3) ? nil : row.string(3), isInvalidation: row.integer(4) != 0))
+        }
+        return (hasGap ? nil : changes, newest)
+    }
+}

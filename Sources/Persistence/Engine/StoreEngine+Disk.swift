@@ -1,0 +1,156 @@
+import FoundationEssentials
+
+/// Opening, losing and replacing the database. On the writer thread.
+extension StoreEngine {
+    /// Opens the database, replaces it where it is not one of this store, or goes on without.
+    func open() {
+        guard !progress.withLock({ $0.isClosed }) else { return }
+        do {
+            try folder.prepare()
+            let lock = try LockFile(folder.lock, isExclusive: !isShared)
+            switch Self.tryOpen(folder, options) {
+            case .success(let database): try begin(with: database, lock, replaced: nil)
+            case .failure(.corrupt(let reason)): try begin(with: remake(lock, reason), lock, replaced: reason)
+            case .failure(let failure): throw failure
+            }
+        } catch {
+            settleWithoutDisk(Self.reason(of: error), retryAfter: backoff())
+        }
+    }
+
+    private static func tryOpen(_ folder: StoreFolder, _ options: StoreDatabase.Options) -> Result<StoreDatabase, DatabaseFailure> {
+        Result { () throws(DatabaseFailure) in try StoreDatabase(folder, options) }
+    }
+
+    /// Removes the files and makes new ones, alone with them.
+    private func remake(_ lock: LockFile, _ reason: String) throws -> StoreDatabase {
+        guard !isShared || lock.makeExclusive() else {
+            throw DatabaseFailure.unavailable("the store is damaged, and others still use it: \(reason)")
+        }
+        try folder.removeDatabase()
+        let database = try StoreDatabase(folder, options)
+        guard !isShared || lock.makeShared() else { throw DatabaseFailure.unavailable("others took the store") }
+        return database
+    }
+
+    private var options: StoreDatabase.Options {
+        StoreDatabase.Options(
+            isShared: isShared, contentVersion: Int64(configuration.contentVersion), secureDelete: configuration.erasesDeletedContent,
+            variantsPerKey: max(1, configuration.limits.variantsPerKey))
+    }
+
+    private func begin(with database: StoreDatabase, _ lock: LockFile, replaced: String?) throws {
+        let position = isShared ? try database.changePosition() : 0
+        let totals = try database.readTotals()
+        progress.withLock { progress in
+            progress.failures = 0
+            progress.bytes = totals.bytes
+            progress.entries = totals.entries
+        }
+        let released = state.withLock { state in
+            var released: [MemoryState.Slot] = []
+            // What memory had from before knows nothing of what others did meanwhile.
+            if isShared { released = state.forgetEverythingKnown(upTo: position) }
+            state.sharedPosition = position
+            if replaced != nil { released += state.replaceDisk() }
+            state.gainDisk()
+            return released
+        }
+        _ = released
+        door.change(to: .open(database, lock))
+        if let replaced {
+            progress.withLock { $0.lastReplacement = clocks.monotonic() }
+            tell(.replaced(reason: replaced))
+        }
+        tell(.opened)
+        writer.enqueue { [self] in sweep(database) }
+        _ = drain()
+    }
+
+    /// What earlier processes left behind. In private mode nobody else can have a temporary file, and none here is older than the process.
+    private func sweep(_ database: StoreDatabase) {
+        guard door.current === database else { return }
+        let now = clocks.wall()
+        do throws(DatabaseFailure) {
+            try database.sweep(olderThan: 3600, temporaryOlderThan: 3600, now: now)
+            let totals = try database.readTotals()
+            progress.withLock { progress in
+                progress.bytes = totals.bytes
+                progress.entries = totals.entries
+            }
+            evictIfNeeded(database, used: totals.bytes)
+        } catch {
+            handle(error, database, batch: nil)
+        }
+    }
+
+    /// The files are not what they were: they are removed, and an empty store takes their place.
+    func replace(_ reason: String) {
+        let now = clocks.monotonic()
+        let last = progress.withLock { $0.lastReplacement }
+        guard case .open(let database, let lock) = door.change(to: .opening) else { return }
+        database.close()
+        if let last, now - last < .seconds(10) {
+            settleWithoutDisk("damaged again and again: \(reason)", retryAfter: .seconds(60))
+            return
+        }
+        do {
+            try begin(with: remake(lock, reason), lock, replaced: reason)
+        } catch {
+            settleWithoutDisk(Self.reason(of: error), retryAfter: backoff())
+        }
+    }
+
+    /// Memory goes on alone.
+    func settleWithoutDisk(_ reason: String, batch: WriteBackQueue.Batch? = nil, retryAfter delay: Duration) {
+        let lost = state.withLock { $0.loseDisk(batch, at: now) }
+        for body in lost.bodies { body.discard() }
+        let former = door.change(to: .none(reason: reason, retry: clocks.monotonic() + delay))
+        if case .open(let database, _) = former { database.close() }
+        tell(.lostDisk(reason: reason))
+    }
+
+    /// One second, then twice as long each time, up to a minute.
+    func backoff() -> Duration {
+        let failures = progress.withLock { progress in
+            progress.failures += 1
+            return progress.failures
+        }
+        return .seconds(min(60, 1 << min(failures - 1, 6)))
+    }
+
+    private static func reason(of error: any Error) -> String {
+        switch error {
+        case let error as StoreError: error.message
+        case DatabaseFailure.corrupt(let message), DatabaseFailure.unavailable(let message): message
+        case DatabaseFailure.full: "the disk is full"
+        case DatabaseFailure.busy: "the database is busy"
+        default: "\(error)"
+        }
+    }
+
+    /// What a failed call of the database leads to.
+    func handle(_ failure: DatabaseFailure, _ database: StoreDatabase, batch: WriteBackQueue.Batch?) {
+        guard door.current === database else { return }
+        var batch = batch
+        let lostKeys = batch?.dropPlacedBodies() ?? []
+        if !lostKeys.isEmpty { _ = state.withLock { state in lostKeys.compactMap { state.slots.remove($0) } } }
+        let postpone = { [self] in
+            if let batch { state.withLock { $0.postpone(batch, at: now) } }
+        }
+        switch failure {
+        case .busy:
+            postpone()
+            writer.schedule(at: clocks.monotonic() + .milliseconds(100)) { [weak self] in self?.tick() }
+        case .corrupt(let reason):
+            postpone()
+            replace(reason)
+        case .full where batch?.hasInvalidations == true:
+            // What was invalidated must not come back, and removing files needs no room.
+            postpone()
+            replace("the disk is full, and something had to be removed")
+        case .full, .unavailable:
+            settleWithoutDisk(Self.reason(of: failure), batch: batch, retryAfter: backoff())
+        }
+    }
+}

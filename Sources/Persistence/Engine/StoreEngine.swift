@@ -1,0 +1,157 @@
+import FoundationEssentials
+
+/// Runs a store: decides under its lock with `MemoryState`, and acts outside it, on the writer thread and the reader threads.
+final class StoreEngine: Sendable {
+    let configuration: StoreConfiguration
+    let folder: StoreFolder
+    let clocks: Clocks
+    let state: Lock<MemoryState>
+    let door = DiskDoor()
+    let writer = Worker(name: "store-writer")
+    let readers = Worker(name: "store-reader", limit: 2)
+
+    let progress = Lock(Progress())
+
+    /// What the writer thread is about to do, and did.
+    struct Progress {
+        /// A drain is queued already.
+        var isDrainQueued = false
+        var isClosed = false
+        var failures = 0
+        var lastReplacement: Duration?
+        /// What SQLite said of the store last.
+        var bytes = 0
+        var entries = 0
+    }
+
+    init(_ configuration: StoreConfiguration, clocks: Clocks) {
+        self.configuration = configuration
+        self.clocks = clocks
+        folder = StoreFolder(configuration.directory)
+        state = Lock(MemoryState(limits: configuration.limits, writesThrough: configuration.writesThrough || configuration.mode == .shared))
+        if !writer.enqueue({ self.open() }) { settleWithoutDisk("the process can have no further thread", retryAfter: .seconds(60)) }
+    }
+
+    var isShared: Bool { configuration.mode == .shared }
+
+    var now: MemoryState.Moment { MemoryState.Moment(wall: clocks.wall(), monotonic: clocks.monotonic()) }
+
+    func tell(_ event: StoreEvent) { configuration.onEvent?(event) }
+
+    // MARK: Lookup
+
+    /// What memory says, or nil when only the disk can tell.
+    func cached(_ key: EntryKey) -> Lookup? {
+        if isShared && !catchUp() { return nil }
+        let (answer, wake, ticket) = state.withLock { state in
+            let (answer, wake) = state.lookup(key, at: now)
+            return (answer, wake, state.ticket)
+        }
+        act(on: wake)
+        guard case .entries(let entries) = answer else { return nil }
+        return Lookup(entries: entries, ticket: ticket)
+    }
+
+    /// Memory, then the disk, on this thread.
+    func lookup(_ key: EntryKey) -> Lookup {
+        let attempts = 3
+        for attempt in 1...attempts {
+            if let found = cached(key) {
+                retryDiskIfDue()
+                return found
+            }
+            guard let database = door.wait() else { continue }
+            let (version, ticket) = state.withLock { ($0.beginLoad(key), $0.ticket) }
+            guard let rows = load(key, from: database) else {
+                let entries = state.withLock { state in
+                    state.abandonLoad(key)
+                    return state.overlay([], key)
+                }
+                return Lookup(entries: entries, ticket: ticket)
+            }
+            let end = state.withLock {
+                $0.endLoad(key, version: version, rows: rows.entries, lastUsed: rows.lastUsed, at: now, isFinal: attempt == attempts)
+            }
+            act(on: end.wake)
+            if let entries = end.entries { return Lookup(entries: entries, ticket: ticket) }
+        }
+        return state.withLock { Lookup(entries: $0.overlay([], key), ticket: $0.ticket) }
+    }
+
+    private func load(_ key: EntryKey, from database: StoreDatabase) -> (entries: [Entry], lastUsed: Int64)? {
+        do throws(DatabaseFailure) {
+            return try database.load(key)
+        } catch {
+            report(error, of: database)
+            return nil
+        }
+    }
+
+    /// In shared mode: learns what others did. False when that cannot be told, and memory must not answer.
+    func catchUp() -> Bool {
+        guard let database = door.current else {
+            // While it is being opened nothing is known; without a disk memory stands alone.
+            if case .none = door.snapshot { return true }
+            return false
+        }
+        do throws(DatabaseFailure) {
+            try database.catchUp(
+                from: { state.withLock { $0.sharedPosition } },
+                apply: { changes, position in
+                    _ = state.withLock { state in
+                        if let changes { state.apply(changes, upTo: position) } else { state.forgetEverythingKnown(upTo: position) }
+                    }
+                })
+            return true
+        } catch {
+            report(error, of: database)
+            return false
+        }
+    }
+
+    /// A reader met damage: the writer thread replaces the files.
+    func report(_ failure: DatabaseFailure, of database: StoreDatabase) {
+        guard case .corrupt(let reason) = failure else { return }
+        writer.enqueue { [self] in
+            guard door.current === database else { return }
+            replace(reason)
+        }
+    }
+
+    // MARK: Changes
+
+    func change(_ body: (inout MemoryState, MemoryState.Moment) -> MemoryState.Change) -> PutOutcome {
+        guard !progress.withLock({ $0.isClosed }) else { return .closed }
+        let now = now
+        let change = state.withLock { body(&$0, now) }
+        act(on: change.wake)
+        retryDiskIfDue()
+        return change.outcome
+    }
+
+    func act(on wake: MemoryState.Wake) {
+        switch wake {
+        case .none: break
+        case .by(let time): writer.schedule(at: time) { [weak self] in self?.tick() }
+        case .now: queueDrain()
+        }
+    }
+
+    private func queueDrain() {
+        let isFirst = progress.withLock { progress in
+            defer { progress.isDrainQueued = true }
+            return !progress.isDrainQueued
+        }
+        guard isFirst else { return }
+        let isQueued = writer.enqueue { [self] in
+            progress.withLock { $0.isDrainQueued = false }
+            _ = drain()
+        }
+        if !isQueued { progress.withLock { $0.isDrainQueued = false } }
+    }
+
+    func retryDiskIfDue() {
+        guard state.withLock({ $0.disk == .none }), door.takeRetry(at: clocks.monotonic()) else { return }
+        writer.enqueue { self.open() }
+    }
+}

@@ -1,0 +1,78 @@
+public import FoundationEssentials
+
+/// What the store holds under a key, in one variant. A value: it stays as it was read, whatever becomes of the store.
+public struct Entry: Sendable {
+    public let key: EntryKey
+    /// Tells several entries of one key from each other; empty where there is but one.
+    public let variant: String
+    /// Opaque to the store.
+    public let metadata: Data
+    public let body: EntryBody
+    public let storedAt: Date
+    /// A hint for eviction; nil when it is not known. The store never withholds an entry because of it.
+    public let freshUntil: Date?
+    /// False when the entry is of no use once `freshUntil` has passed; such entries are evicted first.
+    public let isRevalidatable: Bool
+    /// Changes with each `put`, and not with `update`.
+    let generation: Int64
+
+    /// The bytes it takes in memory, its share of the tables included.
+    var memoryCost: Int {
+        key.byteCount + variant.utf8.count + metadata.count + (body.data?.count ?? 0) + 256
+    }
+
+    func replacing(_ update: MetadataUpdate) -> Entry {
+        Entry(
+            key: key, variant: variant, metadata: update.metadata, body: body, storedAt: storedAt, freshUntil: update.freshUntil,
+            isRevalidatable: update.isRevalidatable, generation: generation)
+    }
+}
+
+/// What to store.
+public struct NewEntry: Sendable {
+    public var key: EntryKey
+    public var variant: String
+    public var metadata: Data
+    public var freshUntil: Date?
+    public var isRevalidatable: Bool
+    public var body: NewBody
+
+    /// - Parameters:
+    ///   - variant: replaces the entry of the same key and variant; others of the key stay.
+    ///   - metadata: opaque; kept in the row, and cheap to replace (`Store.update`).
+    ///   - freshUntil: a hint for eviction.
+    ///   - isRevalidatable: false when the entry is of no use once `freshUntil` has passed.
+    public init(
+        key: EntryKey, variant: String = "", metadata: Data, body: NewBody = .data(Data()), freshUntil: Date? = nil, isRevalidatable: Bool = true
+    ) {
+        self.key = key
+        self.variant = variant
+        self.metadata = metadata
+        self.body = body
+        self.freshUntil = freshUntil
+        self.isRevalidatable = isRevalidatable
+    }
+}
+
+/// New metadata for an entry whose body stays as it is.
+struct MetadataUpdate: Sendable {
+    var variant: String
+    var generation: Int64
+    var metadata: Data
+    var freshUntil: Date?
+    var isRevalidatable: Bool
+}
+
+extension Date {
+    /// Milliseconds since 1970, kept within what every calendar can say.
+    var milliseconds: Int64 {
+        let seconds = timeIntervalSince1970
+        guard seconds.isFinite else { return seconds > 0 ? Self.bound : -Self.bound }
+        return Int64(max(-Double(Self.bound), min(Double(Self.bound), (seconds * 1000).rounded())))
+    }
+
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+    /// Somewhere in the year 10,000.
+    private static let bound: Int64 = 253_402_300_800_000
+}

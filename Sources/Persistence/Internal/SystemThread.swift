@@ -1,0 +1,44 @@
+import CStore
+import Glibc
+
+/// Threads of this module: small, detached, with the program's signals blocked.
+enum SystemThread {
+    private final class Body {
+        let name: String
+        let run: () -> Void
+        init(_ name: String, _ run: sending @escaping () -> Void) {
+            self.name = name
+            self.run = run
+        }
+    }
+
+    /// - Returns: false when the process can have no further thread.
+    static func spawn(name: String, _ body: sending @escaping () -> Void) -> Bool {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 512 << 10)
+        var thread = pthread_t()
+        // Safety: the box is handed to the new thread, which balances the retain; where there is no thread it is balanced here.
+        let box = Unmanaged.passRetained(Body(name, body))
+        // The signals are blocked before the thread exists: none is delivered to it, ever.
+        var old = sigset_t()
+        var blocked = sigset_t()
+        sigfillset(&blocked)
+        for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS] { sigdelset(&blocked, fault) }
+        pthread_sigmask(SIG_BLOCK, &blocked, &old)
+        let code = pthread_create(
+            &thread, &attributes,
+            { argument in
+                guard let argument else { return nil }
+                let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+                pthread_setname_np(pthread_self(), body.name)
+                body.run()
+                return nil
+            }, box.toOpaque())
+        pthread_sigmask(SIG_SETMASK, &old, nil)
+        if code != 0 { box.release() }
+        return code == 0
+    }
+}

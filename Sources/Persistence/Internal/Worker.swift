@@ -1,0 +1,132 @@
+import CStore
+import Glibc
+
+/// Threads with a queue of jobs and, for the first of them, a deadline. They end when told to, after the last job.
+///
+/// Threads of its own, because a store that waited for a thread of somebody else's pool would stop when that pool is busy.
+final class Worker: @unchecked Sendable {
+    // Safety: everything below is reached with `mutex` held only; the jobs are Sendable closures and run without it.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var jobs: [@Sendable () -> Void] = []
+    private var head = 0
+    private var deadline: Duration?
+    private var onDeadline: (@Sendable () -> Void)?
+    private var isEnding = false
+    private var alive = 0
+    private var idle = 0
+
+    private let name: String
+    private let limit: Int
+
+    /// - Parameter limit: how many threads at most. Each is made when there is a job and nobody idle.
+    init(name: String, limit: Int = 1) {
+        self.name = name
+        self.limit = limit
+        mutex = .allocate(capacity: 1)
+        condition = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// The job will run, unless `end` came before.
+    /// - Returns: false when it will not, because the worker has ended or the process can have no thread.
+    @discardableResult
+    func enqueue(_ job: @escaping @Sendable () -> Void) -> Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        guard !isEnding else { return false }
+        if idle == 0 && alive < limit { spawn() }
+        guard alive > 0 else { return false }
+        jobs.append(job)
+        pthread_cond_signal(condition)
+        return true
+    }
+
+    /// Calls `body` once when the monotonic clock has reached `time`. An earlier time that was asked for stays. For workers of one thread.
+    func schedule(at time: Duration, _ body: @escaping @Sendable () -> Void) {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        guard !isEnding else { return }
+        if let deadline, deadline <= time { return }
+        if alive == 0 { spawn() }
+        deadline = time
+        onDeadline = body
+        pthread_cond_signal(condition)
+    }
+
+    /// No job is taken any more; those that were are still done. Returns at once.
+    func end() {
+        pthread_mutex_lock(mutex)
+        isEnding = true
+        deadline = nil
+        onDeadline = nil
+        pthread_cond_broadcast(condition)
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// With the mutex held.
+    private func spawn() {
+        if SystemThread.spawn(name: name, { self.run() }) { alive += 1 }
+    }
+
+    private func run() {
+        while let job = next() { job() }
+    }
+
+    private func next() -> (@Sendable () -> Void)? {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let deadline, deadline <= Self.now() {
+                let body = onDeadline
+                self.deadline = nil
+                onDeadline = nil
+                if let body { return body }
+            }
+            if head < jobs.count {
+                let job = jobs[head]
+                head += 1
+                if head == jobs.count {
+                    jobs.removeAll(keepingCapacity: true)
+                    head = 0
+                }
+                return job
+            }
+            if isEnding {
+                alive -= 1
+                return nil
+            }
+            idle += 1
+            wait()
+            idle -= 1
+        }
+    }
+
+    private func wait() {
+        guard let deadline else {
+            pthread_cond_wait(condition, mutex)
+            return
+        }
+        let (seconds, attoseconds) = deadline.components
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        pthread_cond_timedwait(condition, mutex, &time)
+    }
+
+    static func now() -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}

@@ -1,0 +1,49 @@
+public import FoundationEssentials
+
+/// A small value by name, in a namespace: a cookie, the state of a download. Records are never evicted, and go straight to the disk.
+public struct StoreRecord: Sendable, Hashable {
+    public var name: String
+    public var data: Data
+    /// From then on it is not returned any more. Nil: never.
+    public var expires: Date?
+
+    public init(name: String, data: Data, expires: Date? = nil) {
+        self.name = name
+        self.data = data
+        self.expires = expires
+    }
+}
+
+extension Store {
+    /// Stores records, all or none; others of the same names are replaced.
+    ///
+    /// - Throws: when they are not on disk: `unavailable`, `diskFull`, `closed`. Unlike an entry, a record that is lost is missed.
+    public func setRecords(_ records: [StoreRecord], in namespace: String) async throws(StoreError) {
+        try await writing { (database) throws(DatabaseFailure) in try database.write(records, in: namespace) }
+    }
+
+    /// A record that has not expired.
+    public func record(_ name: String, in namespace: String) async throws(StoreError) -> StoreRecord? {
+        let now = engine.clocks.wall()
+        return try await reading { (database) throws(DatabaseFailure) in
+            try database.records(in: namespace, name: name, now: now).first
+        }
+    }
+
+    /// All records of a namespace that have not expired, by name.
+    public func records(in namespace: String) async throws(StoreError) -> [StoreRecord] {
+        let now = engine.clocks.wall()
+        return try await reading { (database) throws(DatabaseFailure) in try database.records(in: namespace, name: nil, now: now) }
+    }
+
+    /// Removes records by name; all of the namespace when `names` is nil.
+    public func removeRecords(_ names: [String]? = nil, in namespace: String) async throws(StoreError) {
+        try await writing { (database) throws(DatabaseFailure) in try database.removeRecords(names, in: namespace) }
+    }
+
+    /// Removes the records that have expired, of all namespaces.
+    public func removeExpiredRecords() async throws(StoreError) {
+        let now = engine.clocks.wall()
+        try await writing { (database) throws(DatabaseFailure) in try database.removeRecords(expiredBefore: now) }
+    }
+}

@@ -1,0 +1,110 @@
+import FoundationEssentials
+
+extension Store {
+    /// Writes what waits, then lets go of everything in memory that the disk has. For when memory is short; see ``MemoryPressureMonitor``.
+    public func relieveMemory() async {
+        try? await flush()
+        await withCheckedContinuation { continuation in
+            let engine = engine
+            let isQueued = engine.writer.enqueue {
+                engine.door.current?.trim()
+                continuation.resume()
+            }
+            if !isQueued { continuation.resume() }
+        }
+        // Without a disk memory is all there is, and goes too: it is a cache.
+        _ = engine.state.withLock { $0.slots.removeAll() }
+    }
+
+    public func statistics() -> StoreStatistics {
+        let (bytes, entries) = engine.progress.withLock { ($0.bytes, $0.entries) }
+        let free = Files.freeBytes(at: engine.folder.path)
+        var statistics = StoreStatistics()
+        if engine.door.current != nil {
+            statistics.entries = entries
+            statistics.bytes = bytes
+            statistics.capacity = EvictionPolicy(limit: engine.configuration.limits.diskBytes, used: bytes, free: free).capacity
+        }
+        engine.state.withLock { state in
+            statistics.memoryKeys = state.slots.count
+            statistics.memoryBytes = state.slots.cost
+            statistics.pendingKeys = state.queue.count
+            statistics.pendingBytes = state.queue.cost
+            statistics.memoryHits = state.statistics.memoryHits
+            statistics.diskHits = state.statistics.diskHits
+            statistics.misses = state.statistics.misses
+            statistics.puts = state.statistics.puts
+        }
+        return statistics
+    }
+
+    /// Reads everything there is, bodies included, and says what is wrong. Takes as long as that takes; others are not held up.
+    ///
+    /// - Throws: `unavailable` or `closed` when there is no disk.
+    public func verify() async throws(StoreError) -> VerificationReport {
+        try? await flush()
+        return try await reading { (database) throws(DatabaseFailure) in try database.verify() }
+    }
+
+    /// Entries on disk in the order they were stored, without their bodies.
+    ///
+    /// - Parameters:
+    ///   - partition: of this one only; nil for all.
+    ///   - after: the `id` of the last one seen; 0 to begin.
+    /// - Throws: `unavailable` or `closed` when there is no disk.
+    public func list(partition: String? = nil, after: Int64 = 0, limit: Int = 100) async throws(StoreError) -> [EntrySummary] {
+        try await reading { (database) throws(DatabaseFailure) in
+            try database.list(partition: partition, after: after, limit: max(0, limit))
+        }
+    }
+
+    /// Reads on a reader thread.
+    func reading<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            let engine = engine
+            let isQueued = engine.readers.enqueue { continuation.resume(returning: engine.result(on: engine.door.wait(), body)) }
+            if !isQueued { continuation.resume(returning: .failure(engine.unavailable)) }
+        }
+        return try result.get()
+    }
+
+    /// Writes on the writer thread.
+    func writing<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            let engine = engine
+            let isQueued = engine.writer.enqueue { continuation.resume(returning: engine.result(on: engine.door.current, body)) }
+            if !isQueued { continuation.resume(returning: .failure(engine.unavailable)) }
+        }
+        return try result.get()
+    }
+}
+
+extension StoreEngine {
+    fileprivate func result<Value>(
+        on database: StoreDatabase?, _ body: (StoreDatabase) throws(DatabaseFailure) -> Value
+    ) -> Result<Value, StoreError> {
+        guard let database else { return .failure(unavailable) }
+        do throws(DatabaseFailure) {
+            return .success(try body(database))
+        } catch {
+            report(error, of: database)
+            return .failure(StoreError(error))
+        }
+    }
+}
+
+extension StoreError {
+    init(_ failure: DatabaseFailure) {
+        self =
+            switch failure {
+            case .corrupt(let message): StoreError(.damaged, message)
+            case .busy: StoreError(.unavailable, "the database is busy")
+            case .full: StoreError(.diskFull, "the disk is full")
+            case .unavailable(let message): StoreError(.unavailable, message)
+            }
+    }
+}

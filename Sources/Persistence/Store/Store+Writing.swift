@@ -1,0 +1,75 @@
+public import FoundationEssentials
+
+extension Store {
+    /// Stores an entry. It is visible at once, and on disk within `StoreLimits.dirtyAge` (in shared mode, and with `writesThrough`, as soon as
+    /// the disk can). Never blocks.
+    ///
+    /// - Parameter ticket: of the lookup that led to it. The entry is refused when the key was invalidated since. Nil: stored anyway.
+    @discardableResult
+    public func put(_ entry: NewEntry, ticket: PutTicket? = nil) -> PutOutcome {
+        let limits = engine.configuration.limits
+        guard entry.body.length <= limits.largestBody, entry.metadata.count <= limits.largestBody else { return .tooLarge }
+        let stored = Entry(
+            key: entry.key, variant: entry.variant, metadata: entry.metadata, body: EntryBody(storage: entry.body.storage),
+            storedAt: Date(milliseconds: engine.clocks.wall()), freshUntil: entry.freshUntil.map { Date(milliseconds: $0.milliseconds) },
+            isRevalidatable: entry.isRevalidatable, generation: Int64.random(in: Int64.min...Int64.max))
+        return engine.change { state, now in state.put(stored, ticket: ticket, at: now) }
+    }
+
+    /// The same, and waits until it is on disk.
+    ///
+    /// - Throws: as `flush`.
+    @discardableResult
+    public func putAndFlush(_ entry: NewEntry, ticket: PutTicket? = nil) async throws(StoreError) -> PutOutcome {
+        let outcome = put(entry, ticket: ticket)
+        if outcome == .accepted { try await flush() }
+        return outcome
+    }
+
+    /// New metadata for exactly this entry: the body is not touched. Nothing happens when the entry has been replaced or removed since.
+    @discardableResult
+    public func update(_ entry: Entry, metadata: Data, freshUntil: Date? = nil, isRevalidatable: Bool = true) -> PutOutcome {
+        guard metadata.count <= engine.configuration.limits.largestBody else { return .tooLarge }
+        let update = MetadataUpdate(
+            variant: entry.variant, generation: entry.generation, metadata: metadata,
+            freshUntil: freshUntil.map { Date(milliseconds: $0.milliseconds) }, isRevalidatable: isRevalidatable)
+        return engine.change { state, now in state.update(entry, update, at: now) }
+    }
+
+    /// Removes all variants of a key. Nobody in this process sees them any more when this returns, and what is being fetched for the key is
+    /// not stored. The disk follows at once, in the background.
+    public func remove(_ key: EntryKey) {
+        _ = engine.change { state, now in state.remove(key, at: now) }
+    }
+
+    /// Removes one variant.
+    public func remove(_ key: EntryKey, variant: String) {
+        _ = engine.change { state, now in state.remove(variant: variant, of: key, at: now) }
+    }
+
+    /// Removes everything of a partition.
+    public func removeAll(in partition: String) {
+        _ = engine.change { state, now in state.clear(partition: partition, at: now) }
+    }
+
+    /// Removes every entry. Records stay.
+    public func removeAll() {
+        _ = engine.change { state, now in state.clearAll(at: now) }
+    }
+
+    /// Waits until everything that was changed before is on disk.
+    ///
+    /// - Throws: `unavailable` or `closed` when there is no disk.
+    public func flush() async throws(StoreError) {
+        let isWritten = await withCheckedContinuation { continuation in
+            let engine = engine
+            let isQueued = engine.writer.enqueue {
+                let isWritten = engine.drain()
+                engine.writeTouches()
+                continuation.resume(returning: isWritten)
+            }
+            if !isQueued { continuation.resume(returning: false) }
+        }
+        if !isWritten { throw engine.unavailable }
+    }
+}

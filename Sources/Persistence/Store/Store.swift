@@ -1,0 +1,97 @@
+import FoundationEssentials
+
+/// A store of entries and records on disk, with the memory in front of it.
+///
+/// Making one does no I/O and never fails: the database is opened on a thread of the store. Memory answers at once, the disk from then on.
+/// Files that are damaged, of another program or of another version are replaced by an empty store; where there can be no disk, memory works
+/// alone, and ``condition`` says why.
+///
+/// All calls are safe from any thread. A store nobody refers to any more writes what waits and closes by itself, in the background;
+/// `close()` is for those who want to know when.
+///
+/// Do not carry a store over fork(2).
+public final class Store: Sendable {
+    let engine: StoreEngine
+
+    /// Begins to open the store, in the background.
+    public convenience init(_ configuration: StoreConfiguration) {
+        self.init(configuration, clocks: .system)
+    }
+
+    init(_ configuration: StoreConfiguration, clocks: Clocks) {
+        engine = StoreEngine(configuration, clocks: clocks)
+    }
+
+    deinit { engine.close() }
+
+    /// Whether there is a disk.
+    public var condition: StoreCondition { engine.door.storeCondition }
+
+    /// Waits until the database is open, or known not to be.
+    @discardableResult
+    public func opened() async -> StoreCondition {
+        await withCheckedContinuation { continuation in
+            let engine = engine
+            // The writer thread opens first.
+            if !engine.writer.enqueue({ continuation.resume() }) { continuation.resume() }
+        }
+        return condition
+    }
+
+    // MARK: Reading
+
+    /// What memory knows of a key, without any wait. In shared mode one question to the database precedes it, a few microseconds long.
+    ///
+    /// - Returns: nil when only the disk can tell.
+    public func cached(_ key: EntryKey) -> Lookup? { engine.cached(key) }
+
+    /// What the store has of a key: from memory at once, else read on a thread of the store. Never waits for a write, and never fails; what
+    /// cannot be read is a miss.
+    public func lookup(_ key: EntryKey) async -> Lookup {
+        if let found = engine.cached(key) { return found }
+        return await withCheckedContinuation { continuation in
+            let engine = engine
+            if !engine.readers.enqueue({ continuation.resume(returning: engine.lookup(key)) }) {
+                continuation.resume(returning: engine.lookup(key))
+            }
+        }
+    }
+
+    /// The same on this thread, which may block for as long as the disk does.
+    public func lookupBlocking(_ key: EntryKey) -> Lookup { engine.lookup(key) }
+
+    /// What a `put` without a lookup needs to be refused when the key is invalidated meanwhile. Take it before the fetch begins.
+    public func ticket() -> PutTicket {
+        if engine.isShared { _ = engine.catchUp() }
+        return engine.state.withLock { $0.ticket }
+    }
+
+    // MARK: Bodies
+
+    /// A writer for the body of an entry that is to be put. It makes no file until the body is large.
+    public func makeBodyWriter() -> BodyWriter {
+        let limits = engine.configuration.limits
+        let engine = engine
+        return BodyWriter(limits: BodyWriter.Limits(inline: limits.inlineBodyBytes, maximum: limits.largestBody)) { () throws(StoreError) in
+            guard engine.door.wait() != nil else { throw engine.unavailable }
+            return try engine.folder.makeTemporaryFile()
+        }
+    }
+
+    // MARK: Closing
+
+    /// Writes what waits, and closes the files. Afterwards puts are refused and memory alone answers.
+    public func close() async {
+        await withCheckedContinuation { continuation in engine.close { continuation.resume() } }
+    }
+}
+
+extension StoreEngine {
+    var unavailable: StoreError {
+        switch door.storeCondition {
+        case .memoryOnly(let reason): StoreError(.unavailable, reason)
+        case .closed: StoreError(.closed, "the store is closed")
+        case .opening, .open: StoreError(.unavailable, "the store has no disk at the moment")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+
+/// Where a store is, who else uses it, and how much it may take.
+public struct StoreConfiguration: Sendable {
+    /// Who uses the store.
+    public enum Mode: Sendable, Hashable {
+        /// This process alone. Hits come from memory without a question, and changes are written in the background. A second user, in
+        /// either mode, works in memory only.
+        case `private`
+        /// Several processes, all in this mode. Changes are written at once, and before memory answers the database is asked whether
+        /// another process changed something (a few microseconds).
+        case shared
+    }
+
+    /// An absolute path; made if it does not exist, for the owner alone. On a local file system: SQLite's log needs shared memory.
+    public var directory: String
+    public var mode: Mode
+    public var limits: StoreLimits
+    /// In private mode too, every change is written at once. It costs a transaction for each.
+    public var writesThrough = false
+    /// Of what you put in the metadata. A store with another one is replaced, so raise it when you could not read the old any more.
+    /// Between 0 and 1,048,575.
+    public var contentVersion = 0
+    /// Whether SQLite overwrites what is deleted. Large bodies are removed, not overwritten.
+    public var erasesDeletedContent = false
+    /// Told what happens to the store, on a thread of it; be brief.
+    public var onEvent: (@Sendable (StoreEvent) -> Void)?
+
+    /// - Parameter directory: an absolute path. One store has it for itself.
+    public init(directory: String, mode: Mode = .private, limits: StoreLimits = StoreLimits()) {
+        self.directory = directory
+        self.mode = mode
+        self.limits = limits
+    }
+
+    /// `name` in the user's folder for caches: `$XDG_CACHE_HOME`, else `~/.cache` (XDG Base Directory Specification).
+    public static func cacheDirectory(_ name: String) -> String {
+        if let base = environment("XDG_CACHE_HOME"), base.hasPrefix("/") { return "\(base)/\(name)" }
+        return "\(environment("HOME") ?? "/tmp")/.cache/\(name)"
+    }
+
+    private static func environment(_ name: String) -> String? {
+        guard let value = getenv(name) else { return nil }
+        let text = String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+}
+
+/// How much a store may take, and how long it may wait.
+public struct StoreLimits: Sendable {
+    /// Of entries in memory, in bytes. What takes more than a sixteenth of it is not kept there.
+    public var memoryBytes = 32 << 20
+    /// On disk, in bytes; and never more than a fifth of what the file system could give.
+    public var diskBytes = 256 << 20
+    /// Of one entry's body, in bytes. An eighth of `diskBytes` when nil, but not below 5 MiB.
+    public var bodyBytes: Int?
+    /// Bodies up to here are rows of the database; larger ones files.
+    public var inlineBodyBytes = 128 << 10
+    /// The oldest go beyond that.
+    public var variantsPerKey = 16
+    /// How long a change may wait to be written, in private mode. What a killed process can lose.
+    public var dirtyAge = Duration.seconds(1)
+    /// Changes that wait to be written, in bytes. Puts beyond are refused until the disk has caught up.
+    public var pendingBytes = 32 << 20
+
+    /// Changes of one transaction.
+    var batchKeys = 512
+    var batchBytes = 8 << 20
+    /// Access times are written when there are so many, or after so long.
+    var touchBatch = 500
+    var touchAge = Duration.seconds(25)
+    /// What is remembered of changes while there is no disk; beyond that the store is cleared when it is back.
+    var removalsWithoutDisk = 4096
+
+    public init() {}
+
+    var largestBody: Int { bodyBytes ?? max(5 << 20, diskBytes / 8) }
+}

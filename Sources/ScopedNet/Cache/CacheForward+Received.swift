@@ -1,0 +1,92 @@
+import HTTPTypes
+
+extension CacheForward {
+    /// What is done with the server's response.
+    ///
+    /// - Parameters:
+    ///   - head: with a final status; interim responses are not for the cache.
+    ///   - requestTime: when the request was sent, by the wall clock.
+    ///   - responseTime: when the head came, by the wall clock.
+    package func received(_ head: CacheHead, requestTime: WallTime, responseTime: WallTime) -> CacheOutcome {
+        let reply = ServerReply(head: head, requestTime: requestTime, responseTime: responseTime)
+        if completing != nil, let outcome = completed(reply) { return outcome }
+        if head.status == 304 { return notModified(reply) }
+        if let outcome = staleIsBetter(reply) { return outcome }
+        if original.method == .head { return headReceived(reply) }
+        return plain(reply)
+    }
+
+    /// The response is what the caller gets.
+    func plain(_ reply: ServerReply) -> CacheOutcome {
+        let storage = storage(reply)
+        var outcome = CacheOutcome(answer: .received, storage: storage, status: status(reply))
+        outcome.status.detail = storage.reason?.description
+        outcome.status.isStored = storage.reason == nil
+        if !original.method.isKnownSafe, !strategy.policy.keeps(original.method) {
+            outcome.invalidations = Invalidation.keys(original, reply.head, strategy: strategy)
+        } else if storage.reason != nil, let selected, !validated.isEmpty, contradicts(reply.head) {
+            // The server has something else by now, which is not to be stored: what was asked about is wrong all the same.
+            outcome.removals = [selected]
+        }
+        return outcome
+    }
+
+    private func contradicts(_ head: CacheHead) -> Bool {
+        (200..<400).contains(head.status) && head.status != 206 || head.status == 404 || head.status == 410
+    }
+
+    func status(_ reply: ServerReply) -> CacheStatus {
+        CacheStatus(forward: reason, forwardStatus: reply.head.status)
+    }
+
+    func storage(_ reply: ServerReply) -> StorageDecision {
+        guard strategy.key(for: original) != nil else { return .refuse(.url) }
+        if let reason = StorageDecision.obstacle(reply.head, to: original, strategy: strategy, now: reply.responseTime) {
+            return .refuse(reason)
+        }
+        guard var stored = reply.stored(for: original, strategy: strategy) else { return .refuse(.varyStar) }
+        var body: [BodyPiece] = [.received]
+        if let joined = joinedWithStored(stored) { (stored, body) = joined }
+        let isInvalidating = !original.method.isKnownSafe && !strategy.policy.keeps(original.method)
+        return .store(stored, body: body, replacing: isInvalidating ? [] : replaced(by: stored, now: reply.responseTime))
+    }
+
+    /// What goes when this one comes: what answered the same request, and the oldest when there are too many.
+    private func replaced(by stored: StoredResponse, now: WallTime) -> [Int] {
+        let same = candidates.indices.filter { index in
+            let candidate = candidates[index]
+            if case .verbatim(let old, _) = candidate.content {
+                // Answers to other ranges do not stand in each other's way.
+                guard case .pending(.verbatim(let new, _)) = stored.content, old == new else { return false }
+            } else if case .pending(.verbatim) = stored.content {
+                return false
+            }
+            if case .pending(.part) = stored.content, case .complete = candidate.content { return false }
+            return candidate.vary.matches(original, hashSecret: strategy.hashSecret)
+        }
+        let others = candidates.indices.filter { !same.contains($0) }.sorted { StoredResponse.isOlder(candidates[$0], candidates[$1]) }
+        return same + others.prefix(max(0, others.count + 1 - strategy.policy.variantLimit))
+    }
+}
+
+/// A response as it came, and when.
+struct ServerReply {
+    let head: CacheHead
+    let requestTime: WallTime
+    let responseTime: WallTime
+
+    /// Nil when `Vary` fits no request.
+    func stored(for request: CacheRequest, strategy: CacheStrategy) -> StoredResponse? {
+        guard let vary = VaryRule(head.fields, for: request, hashSecret: strategy.hashSecret) else { return nil }
+        return StoredResponse(
+            head: StorableFields.head(head, receivedAt: responseTime), method: request.method, requestTime: requestTime,
+            responseTime: responseTime, vary: vary, content: .pending(StorageDecision.pending(head, for: request)),
+            version: strategy.policy.version, sensitiveValue: strategy.sensitiveHash)
+    }
+}
+
+extension StorageDecision {
+    package var reason: Reason? {
+        if case .refuse(let reason) = self { reason } else { nil }
+    }
+}

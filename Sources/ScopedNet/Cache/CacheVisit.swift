@@ -1,0 +1,178 @@
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import Persistence
+
+/// One exchange's way through the cache: what was found, what is sent because of it, and what the server's head has led to.
+final class CacheVisit: @unchecked Sendable {
+    // Safety: belongs to one run and is handed from stage to stage with it.
+    let cache: ResponseCache
+    let key: CacheKey
+    let found: CacheLookupResult
+    var forward: CacheForward
+    /// When the request that is under way was sent.
+    var sentAt: WallTime
+    /// Known when the server's head has come.
+    var outcome: CacheOutcome?
+    /// The caller has been given the stored response already; this only refreshes it.
+    let isRefresh: Bool
+
+    init(_ cache: ResponseCache, _ key: CacheKey, _ found: CacheLookupResult, _ forward: CacheForward, isRefresh: Bool = false) {
+        self.cache = cache
+        self.key = key
+        self.found = found
+        self.forward = forward
+        self.isRefresh = isRefresh
+        sentAt = cache.clock()
+    }
+
+    /// Network thread: decides what becomes of the response. Nothing is stored yet.
+    func received(_ head: ResponseHead) -> CacheOutcome {
+        let outcome = forward.received(CacheHead(head), requestTime: sentAt, responseTime: cache.clock())
+        self.outcome = outcome
+        return outcome
+    }
+
+    /// What the store has to learn besides a new response.
+    var changesStored: Bool {
+        outcome.map { !$0.invalidations.isEmpty || !$0.removals.isEmpty || !$0.updates.isEmpty } ?? false
+    }
+
+    var stores: Bool {
+        if case .store = outcome?.storage { return true }
+        return false
+    }
+
+    /// Storing needs bodies that may be in files.
+    var readsStoredBodies: Bool {
+        if case .store(_, let pieces, _) = outcome?.storage { return pieces != [.received] }
+        return false
+    }
+
+    /// What is wrong goes, what is confirmed is refreshed. Not on the network thread: a shared store asks the disk.
+    func applyChanges() {
+        guard let outcome else { return }
+        for key in outcome.invalidations { cache.remove(key) }
+        let entryKey = cache.entryKey(key)
+        for index in outcome.removals { cache.store.remove(entryKey, variant: found.entries[index].variant) }
+        for update in outcome.updates {
+            let response = update.response
+            cache.store.update(
+                found.entries[update.candidate], metadata: response.encoded(), freshUntil: response.freshUntil(forward),
+                isRevalidatable: response.isRevalidatable)
+        }
+    }
+
+    /// Stores the response whose body is complete, or what came of it before it broke off.
+    ///
+    /// - Parameter received: the body as it came over the wire.
+    func store(_ received: Data, isComplete: Bool) {
+        guard case .store(let pending, let pieces, let replaced) = outcome?.storage else { return }
+        let length = Int64(received.count)
+        guard let response = isComplete ? pending.completed(bodyLength: length) : pending.interrupted(after: length) else { return }
+        let wanted = isComplete ? pieces : pieces.prefix { $0 != .received } + [.received]
+        guard let body = joined(wanted, received) else { return }
+        put(response, .data(body), replacing: replaced)
+    }
+
+    /// Stores a response whose body is in a file.
+    func store(fileAt path: String, length: Int64) {
+        guard case .store(let pending, [.received], let replaced) = outcome?.storage,
+            let response = pending.completed(bodyLength: length), let body = try? cache.store.copyBody(from: path, length: length)
+        else { return }
+        put(response, body, replacing: replaced)
+    }
+
+    private func put(_ response: StoredResponse, _ body: NewBody, replacing replaced: [Int]) {
+        let entryKey = cache.entryKey(key)
+        // Unless the new one is kept, the old ones are better than nothing.
+        let entry = NewEntry(
+            key: entryKey, variant: Self.newVariant(), metadata: response.encoded(), body: body, freshUntil: response.freshUntil(forward),
+            isRevalidatable: response.isRevalidatable)
+        guard cache.store.put(entry, ticket: found.ticket) == .accepted else { return }
+        for index in replaced { cache.store.remove(entryKey, variant: found.entries[index].variant) }
+    }
+
+    /// Stored responses of one key are told apart by nothing but this.
+    private static func newVariant() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
+
+    /// Nil when a stored piece cannot be read any more.
+    func joined(_ pieces: [BodyPiece], _ received: Data) -> Data? {
+        var body = Data()
+        if pieces == [.received] { return received }
+        for piece in pieces {
+            switch piece {
+            case .received: body.append(received)
+            case .stored(let candidate, let range):
+                guard let stored = found.entries[candidate].bytes(range) else { return nil }
+                body.append(stored)
+            }
+        }
+        return body
+    }
+}
+
+extension Entry {
+    /// A part of the body; nil when it cannot be read any more. Blocks where the body is a file.
+    func bytes(_ range: Range<Int64>) -> Data? {
+        guard range.lowerBound >= 0, range.upperBound <= Int64(body.length) else { return nil }
+        let (lower, count) = (Int(range.lowerBound), Int(range.count))
+        if let data = body.data { return data.dropFirst(lower).prefix(count) }
+        guard let reader = try? body.makeReader() else { return nil }
+        return try? reader.read(at: lower, upTo: count)
+    }
+}
+
+extension Store {
+    /// Copies a file into a body of the store, a piece at a time.
+    fileprivate func copyBody(from path: String, length: Int64) throws -> NewBody? {
+        let writer = makeBodyWriter()
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { Glibc.close(descriptor) }
+        var piece = [UInt8](repeating: 0, count: 256 << 10)
+        var count = 0
+        while true {
+            let read = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if read < 0, errno == EINTR { continue }
+            guard read > 0 else { break }
+            count += read
+            try piece.withUnsafeBytes { try writer.write(UnsafeRawBufferPointer(rebasing: $0[..<read])) }
+        }
+        // Somebody else has changed it meanwhile.
+        guard count == length else { return nil }
+        return try writer.finish()
+    }
+}
+
+extension StoredResponse {
+    /// For eviction only: the rules decide anew when it is used.
+    fileprivate func freshUntil(_ forward: CacheForward) -> Date? {
+        let freshness = Freshness(self, now: responseTime, policy: forward.strategy.policy)
+        return Date(timeIntervalSince1970: responseTime.secondsSince1970 + freshness.remaining)
+    }
+
+    fileprivate var isRevalidatable: Bool { !validators.isEmpty }
+}
+
+extension CacheHead {
+    init(_ head: ResponseHead) { self.init(status: head.status, reason: head.reasonPhrase, fields: head.headers) }
+}
+
+extension ResponseHead {
+    /// A stored head, as if it had come over the wire.
+    init(_ head: CacheHead) {
+        var text = Array("HTTP/1.1 \(head.status) \(head.reason)\r\n".utf8)
+        for field in head.fields {
+            text.append(contentsOf: field.name.rawName.utf8)
+            text.append(contentsOf: [UInt8(ascii: ":"), UInt8(ascii: " ")])
+            field.withUnsafeBytesOfValue { text.append(contentsOf: $0) }
+            text.append(contentsOf: [13, 10])
+        }
+        text.append(contentsOf: [13, 10])
+        var parser = ResponseHeadParser()
+        // It was accepted once, and what is read back is checked.
+        _ = try? parser.receive(text)
+        self.init(parser)
+    }
+}

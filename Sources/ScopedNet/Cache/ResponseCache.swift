@@ -1,0 +1,153 @@
+public import FoundationEssentials
+import Glibc
+public import Persistence
+
+/// A private HTTP cache (RFC 9111) on disk, with the memory in front of it. Sessions share one by being given the same.
+///
+/// ```swift
+/// var configuration = Session.Configuration()
+/// configuration.cache = ResponseCache(named: "com.example.reader")
+/// ```
+///
+/// Making one does no I/O and cannot fail: where the disk cannot be used, memory works alone, and no request ever fails because of the
+/// cache. What each request wants of it says ``RequestOptions/cache``. All calls are safe from any thread.
+public final class ResponseCache: Sendable {
+    /// What is stored, and where; see the product `Persistence`.
+    public let store: Store
+    private let secret: CacheSecret
+    let flights = CacheFlights()
+    private let refreshing = Lock<Set<CacheKey>>([])
+    private let counters = Lock(CacheStatistics())
+    package let clock: @Sendable () -> WallTime
+
+    /// A cache in a folder of that name among the user's caches (`$XDG_CACHE_HOME`, else `~/.cache`).
+    ///
+    /// - Parameter name: of your program, such as `com.example.reader`; nobody else should use it.
+    public convenience init(named name: String, limits: StoreLimits = StoreLimits()) {
+        self.init(StoreConfiguration(directory: StoreConfiguration.cacheDirectory(name), limits: limits))
+    }
+
+    /// A cache in a folder of your own, shared between processes, or writing through.
+    public convenience init(_ configuration: StoreConfiguration) {
+        self.init(configuration, clock: { .now })
+    }
+
+    package init(_ configuration: StoreConfiguration, clock: @escaping @Sendable () -> WallTime) {
+        var configuration = configuration
+        // Two kinds of content, and each with a form that may change.
+        configuration.contentVersion = StoredResponse.codingVersion
+        store = Store(configuration)
+        secret = CacheSecret(directory: configuration.directory)
+        self.clock = clock
+    }
+
+    // MARK: For users
+
+    /// What came of the requests so far.
+    public var statistics: CacheStatistics { counters.withLock { $0 } }
+
+    /// Removes every response. Nobody in this process sees them any more when this returns, and what is being fetched is not stored.
+    public func removeAll() { store.removeAll() }
+
+    /// Removes the responses of one partition (``CachePolicy/partition``): those of an account that has signed out, say.
+    public func removeAll(in partition: String) { store.removeAll(in: partition) }
+
+    /// Removes all that is stored for a URL.
+    ///
+    /// - Parameter policy: as it was stored under: partition and custom key count.
+    public func remove(_ url: String, policy: CachePolicy = .standard) {
+        guard let key = strategy(policy).key(for: CacheRequest(url: url)) else { return }
+        remove(key)
+    }
+
+    /// Waits until everything is on disk.
+    ///
+    /// - Throws: `unavailable` or `closed` when there is no disk.
+    public func flush() async throws(StoreError) { try await store.flush() }
+
+    // MARK: For runs
+
+    func strategy(_ policy: CachePolicy) -> CacheStrategy { CacheStrategy(policy: policy, hashSecret: secret.hash) }
+
+    func entryKey(_ key: CacheKey) -> EntryKey { EntryKey(key.text, partition: key.partition) }
+
+    func remove(_ key: CacheKey) { store.remove(entryKey(key)) }
+
+    /// What memory knows, at once; nil when only the disk can tell.
+    func cached(_ key: CacheKey) -> CacheLookupResult? { store.cached(entryKey(key)).map(CacheLookupResult.init) }
+
+    /// May block: not for a caller's thread, nor the network's.
+    func load(_ key: CacheKey) -> CacheLookupResult { CacheLookupResult(store.lookupBlocking(entryKey(key))) }
+
+    /// One refresh of each key at a time, and none of what has been refreshed since it was found.
+    func beginRefresh(_ key: CacheKey, _ found: CacheLookupResult) -> Bool {
+        guard refreshing.withLock({ $0.insert(key).inserted }) else { return false }
+        if let now = cached(key), !now.isSame(as: found) {
+            endRefresh(key)
+            return false
+        }
+        return true
+    }
+    func endRefresh(_ key: CacheKey) { _ = refreshing.withLock { $0.remove(key) } }
+
+    func count(_ change: (inout CacheStatistics) -> Void) { counters.withLock { change(&$0) } }
+}
+
+/// What came of the requests that asked a cache.
+public struct CacheStatistics: Sendable, Hashable {
+    /// Answered from the cache without asking a server first.
+    public internal(set) var hits = 0
+    /// Answered from the cache after the server said that it is still right.
+    public internal(set) var validated = 0
+    /// Answered by the server.
+    public internal(set) var misses = 0
+    /// Body bytes that need not come over the network.
+    public internal(set) var bytesSaved: Int64 = 0
+
+    /// 0 to 1; nil before the first request.
+    public var hitRate: Double? {
+        let all = hits + validated + misses
+        return all == 0 ? nil : Double(hits + validated) / Double(all)
+    }
+}
+
+/// What a store has under a key, as the rules see it. What cannot be read is not there.
+struct CacheLookupResult: Sendable {
+    let entries: [Entry]
+    let responses: [StoredResponse]
+    let ticket: PutTicket?
+
+    init(_ lookup: Lookup) {
+        ticket = lookup.ticket
+        var entries: [Entry] = []
+        var responses: [StoredResponse] = []
+        for entry in lookup.entries {
+            guard let response = StoredResponse(decoding: entry.metadata), response.content.length == Int64(entry.body.length) else { continue }
+            entries.append(entry)
+            responses.append(response)
+        }
+        self.entries = entries
+        self.responses = responses
+    }
+
+    func isSame(as other: CacheLookupResult) -> Bool {
+        entries.count == other.entries.count
+            && zip(entries, other.entries).allSatisfy { $0.variant == $1.variant && $0.metadata == $1.metadata }
+    }
+
+    /// For methods whose requests find nothing.
+    init(ticket: PutTicket?) {
+        entries = []
+        responses = []
+        self.ticket = ticket
+    }
+}
+
+extension WallTime {
+    /// CLOCK_REALTIME.
+    package static var now: WallTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return WallTime(secondsSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
+    }
+}

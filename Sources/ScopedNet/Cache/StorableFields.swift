@@ -1,0 +1,34 @@
+import HTTPTypes
+
+/// Which fields of a response are kept (RFC 9111 section 3.1).
+enum StorableFields {
+    /// They say something about one connection, or are meant for one proxy (RFC 9110 section 7.6.1).
+    static let perConnection: Set<String> = [
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "proxy-connection", "te",
+        "transfer-encoding", "upgrade",
+    ]
+
+    /// Without what belongs to the connection, as named by the RFC and by `Connection` itself.
+    static func withoutPerConnection(_ fields: HTTPFields) -> HTTPFields {
+        let listed = Set(fields.members(.connection).map { $0.lowercased() })
+        var kept = HTTPFields()
+        for field in fields where !perConnection.contains(field.name.canonicalName) && !listed.contains(field.name.canonicalName) {
+            kept.append(field)
+        }
+        return kept
+    }
+
+    /// What may be given out again without asking: without the fields that `no-cache="..."` names as well.
+    static func reusable(_ fields: HTTPFields) -> HTTPFields {
+        var kept = withoutPerConnection(fields)
+        for name in CacheControl(fields).noCacheFields { kept.remove(name) }
+        return kept
+    }
+
+    /// The head to store. A recipient with a clock says when a response came that does not say it itself (RFC 9110 section 6.6.1).
+    static func head(_ head: CacheHead, receivedAt time: WallTime) -> CacheHead {
+        var stored = CacheHead(status: head.status, reason: head.reason, fields: reusable(head.fields))
+        if !stored.fields.contains(.date) { stored.fields.setText(.date, time.date.description) }
+        return stored
+    }
+}

@@ -1,0 +1,357 @@
+import FoundationEssentials
+import HTTPTypes
+import Persistence
+import Synchronization
+
+/// The way through the response cache, once for each exchange: the request itself and each redirect.
+extension RunCore {
+    /// The first door of an exchange.
+    func enterCache() {
+        guard let cache = session.configuration.cache, !hasStream else { return goToNetwork() }
+        let policy = template.options.cache
+        let request = CacheRequest(method: exchange.method, url: exchange.url.string, fields: exchange.headers.fields)
+        let strategy = cache.strategy(policy)
+        guard let key = strategy.key(for: request) else { return goToNetwork() }
+        // What other methods send is never found, only thrown away.
+        let isSearched = request.method == .get || request.method == .head || policy.keeps(request.method)
+        guard isSearched, policy != .off else {
+            return decide(strategy, request, key, cache, CacheLookupResult(ticket: nil))
+        }
+        if let found = cache.cached(key) { return decide(strategy, request, key, cache, found) }
+        enter(.working)
+        StepDoor.pass(.cacheAsked, id)
+        WorkPool.shared.submit([
+            { [self] in
+                let found = cache.load(key)
+                StepDoor.pass(.cacheAnswered, id)
+                guard mayGoOn else { return abandonWork() }
+                enter(.idle)
+                decide(strategy, request, key, cache, found)
+            }
+        ])
+    }
+
+    private func decide(
+        _ strategy: CacheStrategy, _ request: CacheRequest, _ key: CacheKey, _ cache: ResponseCache, _ found: CacheLookupResult
+    ) {
+        switch strategy.decide(request, candidates: found.responses, now: cache.clock()) {
+        case .serve(let answer):
+            serve(answer, CacheUse(cache, key, found), isValidated: false, turn: nil)
+        case .serveAndForward(let answer, let forward):
+            if forward.strategy.policy.read == .thenNetwork {
+                drive.cache = CacheVisit(cache, key, found, forward)
+                serveFirst(answer, CacheUse(cache, key, found))
+            } else {
+                refresh(CacheVisit(cache, key, found, forward, isRefresh: true))
+                serve(answer, CacheUse(cache, key, found), isValidated: false, turn: nil)
+            }
+        case .forward(let forward):
+            if mayShare(request), !lead(cache, key), follow(cache, key) {
+                return
+            }
+            drive.cache = CacheVisit(cache, key, found, forward)
+            send(forward)
+        case .unavailable(let head, let status):
+            cache.count { $0.misses += 1 }
+            note(status)
+            conclude(TransferResult(head: ResponseHead(head)), source: .cache, turn: nil)
+        }
+    }
+
+    /// A refresh begins here: its visit is made already.
+    func goToNetwork() {
+        if template.options.waitsForConnectivity, !drive.hasBegun, waitForPath() { return }
+        submitAttempt()
+    }
+
+    /// The request as the rules want it sent.
+    func send(_ forward: CacheForward) {
+        guard forward.request.fields != exchange.headers.fields else { return goToNetwork() }
+        if drive.callersHeaders == nil { drive.callersHeaders = exchange.headers }
+        do throws(NetworkError) {
+            let headers = try session.headerBlock(forward.request.fields, method: exchange.method, body: exchange.body)
+            exchange = TransferRequest(
+                url: exchange.url, method: exchange.method, headers: headers, body: exchange.body, options: exchange.options,
+                wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
+                repeatsSilently: exchange.repeatsSilently, deadline: exchange.deadline, requestID: id)
+        } catch { return fail(error, turn: nil) }
+        goToNetwork()
+    }
+
+    private func note(_ status: CacheStatus) {
+        drive.cacheStatus = status
+        feed?.push(observed: .cacheDecided(status), from: self)
+    }
+
+    // MARK: Serving
+
+    /// The stored response becomes this exchange's response.
+    func serve(_ answer: CachedAnswer, _ use: CacheUse, isValidated: Bool, turn: TransportTurn?) {
+        guard let range = use.range(of: answer) else { return serve(answer, Data(), use, isValidated, turn) }
+        let entry = use.found.entries[answer.candidate]
+        if let data = entry.body.data {
+            return serve(answer, data.count == range.count ? data : data.dropFirst(Int(range.lowerBound)).prefix(range.count), use, isValidated, turn)
+        }
+        enter(.working)
+        let job: WorkPool.Job = { [self] in
+            guard mayGoOn else { return abandonWork() }
+            let limit = template.options.maxBodyBytes
+            guard range.count <= limit else {
+                let message = "the stored body has \(range.count) bytes, \(limit) are allowed"
+                return fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
+            }
+            guard let data = entry.bytes(range) else { return loseEntry(answer.candidate, use) }
+            enter(.idle)
+            serve(answer, data, use, isValidated, nil)
+        }
+        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
+    }
+
+    private func serve(_ answer: CachedAnswer, _ body: Data, _ use: CacheUse, _ isValidated: Bool, _ turn: TransportTurn?) {
+        use.cache.count { statistics in
+            if isValidated { statistics.validated += 1 } else { statistics.hits += 1 }
+            statistics.bytesSaved += Int64(body.count)
+        }
+        drive.cache = nil
+        endFlight()
+        var status = answer.status
+        status.isCollapsed = drive.hasFollowed
+        note(status)
+        conclude(TransferResult(head: ResponseHead(answer.head), body: body), source: isValidated ? .validatedCache : .cache, turn: turn)
+    }
+
+    /// The body was evicted or damaged since it was found: as if nothing had been.
+    private func loseEntry(_ index: Int, _ use: CacheUse) {
+        use.cache.store.remove(use.cache.entryKey(use.key), variant: use.found.entries[index].variant)
+        enter(.idle)
+        drive.cache = nil
+        enterCache()
+    }
+
+    // MARK: One flight for each key
+
+    private func lead(_ cache: ResponseCache, _ key: CacheKey) -> Bool {
+        guard cache.flights.lead(key, self) else { return false }
+        leadsFlight.store(true, ordering: .sequentiallyConsistent)
+        return true
+    }
+
+    private func mayShare(_ request: CacheRequest) -> Bool {
+        let policy = template.options.cache
+        return policy.sharesFlights && !policy.write.isEmpty && policy.read != .none && request.method == .get && exchange.body == nil
+            && !drive.hasFollowed && !request.hasCondition && request.fields[.range] == nil
+    }
+
+    /// Waits for the answer that another run is getting.
+    ///
+    /// - Returns: false when that has just come or failed.
+    private func follow(_ cache: ResponseCache, _ key: CacheKey) -> Bool {
+        let number = exchangeID.number
+        // Once only: who has waited and found nothing goes himself, and does not queue up again.
+        drive.hasFollowed = true
+        enter(.waiting(number))
+        let follows = cache.flights.follow(key, id) { [self] in
+            if takeWait(number) { enterCache() }
+        }
+        guard follows else {
+            // Whoever else had the run has given it up.
+            guard leave(.waiting(number), for: .idle) else { return true }
+            guard mayGoOn else {
+                abandonWork()
+                return true
+            }
+            return false
+        }
+        let bound = template.options.timeouts.firstByte.map { limit in
+            session.timing.schedule(after: limit) { [self] in
+                cache.flights.leave(key, id)
+                if takeWait(number) { enterCache() }
+            }
+        }
+        setWait(
+            AnyCancellable { [id] in
+                bound?.cancel()
+                cache.flights.leave(key, id)
+            }, exchange: number)
+        StepDoor.pass(.retryWaiting, id)
+        abandonWait(number)
+        return true
+    }
+
+    /// Others wait for what this run is getting: it goes on for them when its owner has gone.
+    /// Any thread.
+    var leadsOthers: Bool {
+        leadsFlight.load(ordering: .sequentiallyConsistent) && session.configuration.cache?.flights.isFollowed(ledBy: id) == true
+    }
+
+    /// What others wait for is in the cache, or will not be. Any thread, and at the latest when the run leaves the agent.
+    func endFlight() {
+        if leadsFlight.exchange(false, ordering: .sequentiallyConsistent) { session.configuration.cache?.flights.end(ledBy: id) }
+    }
+
+    // MARK: Refreshing beside
+
+    /// Not in this run: its owner has an answer and may go.
+    private func refresh(_ visit: CacheVisit) {
+        guard visit.cache.beginRefresh(visit.key, visit.found) else { return }
+        let (cache, key) = (visit.cache, visit.key)
+        var handlers = RunHandlers()
+        handlers.resolve = { _ in cache.endRefresh(key) }
+        let run = RequestRun(
+            template: template, requestID: id, session: session, decoder: ResponseDecoder.data.any, handlers: handlers, repeatKey: nil, origin: origin,
+            preparationError: nil)
+        run.drive.cache = visit
+        _ = agent.add(run)
+        run.begin()
+    }
+
+    /// *Cached then network*: the stored value is delivered while the server is asked.
+    private func serveFirst(_ answer: CachedAnswer, _ use: CacheUse) {
+        guard let visit = drive.cache else { return }
+        guard let feed else { return send(visit.forward) }
+        enter(.working)
+        WorkPool.shared.submit([
+            { [self] in
+                guard mayGoOn else { return abandonWork() }
+                let body = use.range(of: answer).map { use.found.entries[answer.candidate].bytes($0) } ?? Data()
+                if let body, template.options.validation.accepts(answer.head.status) {
+                    drive.cacheStatus = answer.status
+                    drive.source = .cache
+                    let cached = makeCached(TransferResult(head: ResponseHead(answer.head), body: body))
+                    drive.source = .network
+                    if let cached { feed.push(.cached(cached), from: self) }
+                }
+                enter(.idle)
+                send(visit.forward)
+            }
+        ])
+    }
+
+    // MARK: The server's answer
+
+    /// Network thread. Nil: nothing of the cache's concern.
+    func cacheDestination(_ head: ResponseHead) -> BodyDestination? {
+        guard let visit = drive.cache else { return nil }
+        let outcome = visit.received(head)
+        switch outcome.answer {
+        case .stored, .again: return .memoryPrefix(limit: 0)
+        case .joined: return .memory(limit: template.options.maxBodyBytes)
+        case .received:
+            // Nobody else will find it in the cache.
+            if !visit.stores { endFlight() }
+            return nil
+        }
+    }
+
+    /// An attempt has ended. Network thread.
+    ///
+    /// - Returns: false when the cache took over.
+    func passThroughCache(_ visit: CacheVisit, _ result: TransferResult, turn: TransportTurn) -> Bool {
+        guard result.error == nil, let outcome = visit.outcome else { return true }
+        drive.cacheStatus = outcome.status
+        if case .received = outcome.answer, !visit.changesStored { return true }
+        enter(.working)
+        turn.work { [self] in
+            visit.applyChanges()
+            guard mayGoOn else { return abandonWork() }
+            enter(.idle)
+            answer(outcome, visit, result)
+        }
+        return false
+    }
+
+    private func answer(_ outcome: CacheOutcome, _ visit: CacheVisit, _ result: TransferResult) {
+        switch outcome.answer {
+        case .received: conclude(result, turn: nil)
+        case .stored(let answer): serve(answer, CacheUse(visit), isValidated: true, turn: nil)
+        case .again(let forward):
+            visit.forward = forward
+            visit.outcome = nil
+            send(forward)
+        case .joined(let head, let pieces):
+            guard let body = visit.joined(pieces, result.body) else {
+                visit.forward = visit.forward.unconditional
+                visit.outcome = nil
+                return send(visit.forward)
+            }
+            var whole = result
+            whole.head = ResponseHead(head)
+            // What is stored is put together once more from the pieces, by the same rules.
+            whole.body = body
+            drive.joined = result.body
+            conclude(whole, turn: nil)
+        }
+    }
+
+    /// No response came, and nothing is tried again.
+    ///
+    /// - Returns: false when there is nothing to take its place.
+    func serveInstead(of error: NetworkError) -> Bool {
+        guard let visit = drive.cache, visit.outcome == nil, !visit.isRefresh, error.leavesRoomForTheCache else { return false }
+        switch visit.forward.failed(now: visit.cache.clock()) {
+        case .fail: return false
+        case .stored(let answer):
+            serve(answer, CacheUse(visit), isValidated: false, turn: nil)
+            return true
+        case .unavailable(let head, let status):
+            drive.cache = nil
+            note(status)
+            conclude(TransferResult(head: ResponseHead(head)), source: .cache, turn: nil)
+            return true
+        }
+    }
+
+    /// After the value was made, before it is delivered: whoever asks again from within the callback finds it.
+    func storeInCache(_ result: TransferResult) {
+        guard let visit = drive.cache else { return }
+        defer { endFlight() }
+        drive.cache = nil
+        note(drive.cacheStatus ?? CacheStatus(forward: visit.forward.reason))
+        visit.cache.count { $0.misses += 1 }
+        guard visit.stores, mayStoreValue else { return }
+        if let path = template.destination, drive.isFileCommitted {
+            // The file holds the decoded bytes, and the server's are what is stored.
+            guard result.head?.contentEncoding == nil else { return }
+            visit.store(fileAt: path, length: result.metrics.bodyBytesReceived)
+        } else if result.metrics.bodyBytesReceived == Int64((drive.joined ?? result.body).count) {
+            visit.store(drive.joined ?? result.body, isComplete: result.error == nil)
+        }
+    }
+}
+
+/// What is needed to serve from what was found.
+struct CacheUse: Sendable {
+    let cache: ResponseCache
+    let key: CacheKey
+    let found: CacheLookupResult
+
+    init(_ cache: ResponseCache, _ key: CacheKey, _ found: CacheLookupResult) {
+        self.cache = cache
+        self.key = key
+        self.found = found
+    }
+
+    init(_ visit: CacheVisit) { self.init(visit.cache, visit.key, visit.found) }
+
+    /// The bytes that are served; nil when there are none.
+    func range(of answer: CachedAnswer) -> Range<Int64>? {
+        switch answer.body {
+        case .none: nil
+        case .whole: 0..<Int64(found.entries[answer.candidate].body.length)
+        case .slice(let range): range
+        }
+    }
+}
+
+extension NetworkError {
+    /// No server could be reached, or it broke off before it said anything. A server that is not who it should be is no reason to go on
+    /// with what it once said.
+    fileprivate var leavesRoomForTheCache: Bool {
+        switch code {
+        case .connectivityTimeout, .nameNotResolved, .proxyNotResolved, .connectionRefused, .connectionFailed, .connectionLost, .proxyFailed,
+            .connectTimeout, .firstByteTimeout, .idleTimeout, .queueTimeout, .totalTimeout:
+            response == nil
+        default: false
+        }
+    }
+}
