@@ -17,6 +17,13 @@ private struct Samples: Sendable {
             .value()
     }
 
+    func makeReaderSession() -> Session {
+        var configuration = Session.Configuration()
+        configuration.cache = ResponseCache(named: "com.example.reader")
+        configuration.options.cache.timeToLive = .seconds(600)  // only if the servers do not say how long
+        return Session(configuration: configuration)
+    }
+
     func watchNetwork() async throws {
         let monitor = ReachabilityMonitor()
         try monitor.start()
@@ -226,6 +233,33 @@ private struct Samples: Sendable {
         }
     }
 
+    // MARK: Caching.md
+
+    func cachingSession() -> Session {
+        var configuration = Session.Configuration()
+        configuration.cache = ResponseCache(named: "com.example.reader")
+        return Session(configuration: configuration)
+    }
+
+    func cachedPolicies(_ session: Session) -> [Request<Data>] {
+        let fixed = session.request("https://example.com/menu").options {
+            $0.cache.timeToLive = .seconds(600)  // the server says nothing of use
+            $0.cache.version = "3"  // what older versions of the program stored is not read
+        }
+        let offline = session.request("https://example.com/menu").options { $0.cache.read = .only }
+        let reload = session.request("https://example.com/menu").options { $0.cache.read = .revalidate }
+        let account = session.request("https://example.com/inbox").options { $0.cache.partition = "account-7" }
+        return [fixed, offline, reload, account]
+    }
+
+    func showTheMenu(_ session: Session, _ show: @escaping @Sendable (Data) -> Void) {
+        session.request("https://example.com/menu")
+            .options { $0.cache.read = .thenNetwork }
+            .onCached { show($0) }
+            .onSuccess { show($0) }
+            .start()
+    }
+
     // MARK: Transport.md
 
     func patient(_ session: Session) -> Session {
@@ -310,7 +344,7 @@ private struct Samples: Sendable {
         let names = Self.articles.map { $0.split(separator: "/").last.map(String.init) ?? "" }
         #expect(
             names == [
-                "README.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md", "LeakTests.md",
+                "README.md", "Caching.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md", "LeakTests.md",
                 "ScopedNetTesting.md",
             ])
         #expect(try Self.articles.map { try Self.samples(of: $0).count }.reduce(0, +) >= 20)

@@ -18,6 +18,8 @@ enum AfterFailure {
 
     static func decide(_ failure: Failure, stored: StoredResponse, _ lookup: CacheLookup) -> Verdict {
         guard lookup.mayBeStale(stored) else { return failure == .noResponse ? .unavailable : .pass }
+        // One error is no better than another.
+        guard stored.head.status < 500 else { return .pass }
         let freshness = lookup.freshness(stored)
         let windows = [stored.control.staleIfError, lookup.wishes.staleIfError].compactMap(\.self)
         // Somebody has said for how long: then that is the answer, both ways.

@@ -4,7 +4,10 @@
 /// two digits where four belong or a missing comma make the date invalid, and an invalid date is in the past.
 enum CacheDate {
     static func parse(_ text: String, now: WallTime) -> WallTime? {
-        HTTPDate(String(FieldText.trimmed(text[...])).withDateNamesCapitalised, now: now.date).map(WallTime.init)
+        let trimmed = String(FieldText.trimmed(text[...]))
+        // Nearly all are spelled right.
+        let date = HTTPDate(trimmed, now: now.date) ?? HTTPDate(trimmed.withDateNamesCapitalised, now: now.date)
+        return date.map(WallTime.init)
     }
 }
 

@@ -31,12 +31,12 @@ extension CacheForward {
         _ reply: ServerReply, _ whole: CacheHead, _ held: ByteRange, _ length: Int64, _ pieces: [BodyPiece], _ index: Int
     ) -> StorageDecision {
         let joined = ServerReply(head: whole, requestTime: reply.requestTime, responseTime: reply.responseTime)
-        if let reason = StorageDecision.obstacle(whole, to: original, strategy: strategy, now: reply.responseTime) {
-            return .refuse(reason)
+        var stored: StoredResponse
+        switch joined.stored(for: original, strategy: strategy) {
+        case .success(let response): stored = response
+        case .failure(let refusal): return .refuse(refusal.reason)
         }
-        guard var stored = joined.stored(for: original, strategy: strategy), let all = ByteRange(0, length) else {
-            return .refuse(.varyStar)
-        }
+        guard let all = ByteRange(0, length) else { return .refuse(.partial) }
         stored.content = .pending(.part(all, completeLength: length, prefix: held.count, suffix: 0))
         let same = lookup(now: reply.responseTime).matching
         return .store(stored, body: pieces, replacing: same.contains(index) ? same : same + [index])
@@ -58,8 +58,10 @@ extension CacheForward {
             if prefix > 0 { pieces.insert(.stored(candidate: index, 0..<prefix), at: 0) }
             if suffix > 0 { pieces.append(.stored(candidate: index, (held.count - suffix)..<held.count)) }
             var joined = stored
-            joined.head.fields = Freshening.update(candidates[index].head.fields, by: stored.head.fields)
-            joined.head.fields.setText(.contentRange, ContentRange(range: union, completeLength: newLength ?? heldLength).description)
+            var fields = Freshening.update(candidates[index].head.fields, by: stored.head.fields)
+            guard fields.count < StorableFields.maxFields else { continue }
+            fields.setText(.contentRange, ContentRange(range: union, completeLength: newLength ?? heldLength).description)
+            joined.head.fields = fields
             joined.content = .pending(.part(union, completeLength: newLength ?? heldLength, prefix: prefix, suffix: suffix))
             return (joined, pieces)
         }

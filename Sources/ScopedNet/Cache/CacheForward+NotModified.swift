@@ -35,7 +35,7 @@ extension CacheForward {
             merged.head.fields = StorableFields.reusable(merged.head.fields)
             let control = CacheControl(merged.head.fields)
             let mayBeKept = !control.noStore || control.mustUnderstand && StorageDecision.understoodStatuses.contains(merged.head.status)
-            if isVaryKept, mayBeKept, !strategy.policy.write.isEmpty {
+            if isVaryKept, mayBeKept, merged.head.fields.count <= StorableFields.maxFields, !strategy.policy.write.isEmpty {
                 outcome.updates.append(CandidateUpdate(candidate: index, response: merged))
             } else {
                 outcome.removals.append(index)

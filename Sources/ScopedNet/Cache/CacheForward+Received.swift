@@ -24,7 +24,7 @@ extension CacheForward {
         outcome.status.isStored = storage.reason == nil
         if !original.method.isKnownSafe, !strategy.policy.keeps(original.method) {
             outcome.invalidations = Invalidation.keys(original, reply.head, strategy: strategy)
-        } else if storage.reason != nil, let selected, !validated.isEmpty, contradicts(reply.head) {
+        } else if storage.reason != nil, let selected, contradicts(reply.head) {
             // The server has something else by now, which is not to be stored: what was asked about is wrong all the same.
             outcome.removals = [selected]
         }
@@ -41,14 +41,24 @@ extension CacheForward {
 
     func storage(_ reply: ServerReply) -> StorageDecision {
         guard strategy.key(for: original) != nil else { return .refuse(.url) }
-        if let reason = StorageDecision.obstacle(reply.head, to: original, strategy: strategy, now: reply.responseTime) {
-            return .refuse(reason)
+        var stored: StoredResponse
+        switch reply.stored(for: original, strategy: strategy) {
+        case .success(let response): stored = response
+        case .failure(let refusal): return .refuse(refusal.reason)
         }
-        guard var stored = reply.stored(for: original, strategy: strategy) else { return .refuse(.varyStar) }
         var body: [BodyPiece] = [.received]
         if let joined = joinedWithStored(stored) { (stored, body) = joined }
         let isInvalidating = !original.method.isKnownSafe && !strategy.policy.keeps(original.method)
         return .store(stored, body: body, replacing: isInvalidating ? [] : replaced(by: stored, now: reply.responseTime))
+    }
+
+    /// Which candidates go when this is committed, of those that ``StorageDecision/store(_:body:replacing:)`` names: a part does not take the place
+    /// of a whole, which is good for something still.
+    package func leaving(_ replacing: [Int], for stored: StoredResponse) -> [Int] {
+        guard case .part = stored.content else { return replacing }
+        return replacing.filter { index in
+            if case .complete = candidates[index].content { false } else { true }
+        }
     }
 
     /// What goes when this one comes: what answered the same request, and the oldest when there are too many.
@@ -61,7 +71,6 @@ extension CacheForward {
             } else if case .pending(.verbatim) = stored.content {
                 return false
             }
-            if case .pending(.part) = stored.content, case .complete = candidate.content { return false }
             return candidate.vary.matches(original, hashSecret: strategy.hashSecret)
         }
         let others = candidates.indices.filter { !same.contains($0) }.sorted { StoredResponse.isOlder(candidates[$0], candidates[$1]) }
@@ -75,13 +84,24 @@ struct ServerReply {
     let requestTime: WallTime
     let responseTime: WallTime
 
-    /// Nil when `Vary` fits no request.
-    func stored(for request: CacheRequest, strategy: CacheStrategy) -> StoredResponse? {
-        guard let vary = VaryRule(head.fields, for: request, hashSecret: strategy.hashSecret) else { return nil }
-        return StoredResponse(
-            head: StorableFields.head(head, receivedAt: responseTime), method: request.method, requestTime: requestTime,
-            responseTime: responseTime, vary: vary, content: .pending(StorageDecision.pending(head, for: request)),
-            version: strategy.policy.version, sensitiveValue: strategy.sensitiveHash)
+    /// As it is to be stored, or why it is not.
+    func stored(for request: CacheRequest, strategy: CacheStrategy) -> Result<StoredResponse, Refusal> {
+        let stored = StorableFields.head(head, receivedAt: responseTime)
+        let facts = StoredFacts(stored, responseTime: responseTime)
+        if let reason = StorageDecision.obstacle(head, facts, to: request, policy: strategy.policy) {
+            return .failure(Refusal(reason: reason))
+        }
+        guard let vary = VaryRule(head.fields, for: request, hashSecret: strategy.hashSecret) else {
+            return .failure(Refusal(reason: .varyStar))
+        }
+        return .success(
+            StoredResponse(
+                pending: StorageDecision.pending(head, for: request), head: stored, facts: facts, method: request.method,
+                requestTime: requestTime, responseTime: responseTime, vary: vary, strategy: strategy))
+    }
+
+    struct Refusal: Error {
+        let reason: StorageDecision.Reason
     }
 }
 

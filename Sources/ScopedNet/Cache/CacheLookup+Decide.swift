@@ -9,7 +9,8 @@ extension CacheLookup {
         case .stale: return serve(index, isStale: true)
         case .staleWhileRevalidate:
             guard !isOffline else { return serve(index, isStale: true) }
-            return .serveAndForward(answer(index, isStale: true), validation(.stale, of: index, isBeside: true))
+            let refresh = policy.read == .thenNetwork ? self : refreshing(index)
+            return .serveAndForward(answer(index, isStale: true), refresh.validation(.stale, of: index, isBeside: true))
         case .validate(let reason):
             let mayBeServed = mayBeStale(stored) && acceptsStale(stored)
             if policy.read == .only, policy.servesStaleWhenDisconnected, mayBeServed { return serve(index, isStale: true) }
@@ -18,6 +19,14 @@ extension CacheLookup {
             }
             return forward(reason, validating: index)
         }
+    }
+
+    /// The same question without the caller's own conditions and range: what is stored is refreshed, and it is the whole.
+    private func refreshing(_ index: Int) -> CacheLookup {
+        guard case .complete = candidates[index].content else { return self }
+        var request = request
+        for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range, .ifRange] { request.fields.remove(name) }
+        return CacheLookup(request, candidates: candidates, now: now, strategy: strategy)
     }
 
     private func serve(_ index: Int, isStale: Bool) -> CacheDecision {

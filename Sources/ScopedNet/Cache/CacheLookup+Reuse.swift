@@ -35,11 +35,10 @@ extension CacheLookup {
     /// What the request has against a response of this age (RFC 9111 section 5.2.1).
     private func objection(_ freshness: Freshness, isImmutable: Bool) -> CacheStatus.ForwardReason? {
         if wishes.noCache { return .request }
-        if policy.read == .revalidate || wishes.maxAge == 0 {
-            // It never changes while it is fresh, so that reloading it would only cost a round trip (RFC 8246 section 2).
-            return isImmutable && freshness.isFresh ? nil : .request
-        }
-        if let maxAge = wishes.maxAge, freshness.age > maxAge { return .request }
+        let isReload = policy.read == .revalidate || wishes.maxAge == 0
+        // What never changes while it is fresh would only cost a round trip (RFC 8246 section 2).
+        if isReload, !isImmutable || !freshness.isFresh { return .request }
+        if let maxAge = wishes.maxAge, maxAge > 0, freshness.age > maxAge { return .request }
         if let minFresh = wishes.minFresh, freshness.remaining < minFresh { return .request }
         return nil
     }

@@ -33,9 +33,10 @@ struct CacheLookup {
 
     /// Why the cache has nothing to say about the request at all.
     var obstacle: CacheStatus.ForwardReason? {
-        if strategy.key(for: request) == nil { return .bypass }
+        // What has candidates has a key.
+        if candidates.isEmpty, strategy.key(for: request) == nil { return .bypass }
         guard request.method == .get || request.method == .head || policy.keeps(request.method) else { return .method }
-        if policy.read == .none || request.hasOriginCondition { return .bypass }
+        if policy.read == .none || request.hasOriginCondition || request.isUnkeyed(policy) { return .bypass }
         return wishes.noStore ? .request : nil
     }
 

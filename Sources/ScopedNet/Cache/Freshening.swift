@@ -33,24 +33,26 @@ enum Freshening {
     static func merged(_ stored: StoredResponse, _ reply: ServerReply) -> StoredResponse {
         var merged = stored
         let fields = StorableFields.withoutPerConnection(reply.head.fields)
-        merged.head.fields = update(stored.head.fields, by: fields)
+        var head = stored.head
+        head.fields = update(stored.head.fields, by: fields)
         // An age that other caches have counted is over with the validation, and so is the date it was counted from.
-        if !fields.contains(.age) { merged.head.fields.remove(.age) }
-        if !fields.contains(.date) { merged.head.fields.setText(.date, reply.responseTime.date.description) }
+        if !fields.contains(.age) { head.fields.remove(.age) }
+        if !fields.contains(.date) { head.fields.setText(.date, reply.responseTime.date.description) }
         merged.requestTime = reply.requestTime
         merged.responseTime = reply.responseTime
+        merged.head = head
         merged.isInvalidated = false
         return merged
     }
 
     /// All lines of each name that the newer fields have, in place of the older ones.
     static func update(_ older: HTTPFields, by newer: HTTPFields) -> HTTPFields {
-        var fields = older
-        var done: Set<String> = []
-        for field in newer where !kept.contains(field.name.canonicalName) && done.insert(field.name.canonicalName).inserted {
-            if field.name == .eTag, saysTheSame(older, newer) { continue }
-            fields[fields: field.name] = newer[fields: field.name]
-        }
+        var replaced = Set(newer.map(\.name.canonicalName)).subtracting(kept)
+        if saysTheSame(older, newer) { replaced.remove(HTTPField.Name.eTag.canonicalName) }
+        var fields = HTTPFields()
+        // One pass over each: to set name by name would take a second where there are a thousand of them.
+        for field in older where !replaced.contains(field.name.canonicalName) { fields.append(field) }
+        for field in newer where replaced.contains(field.name.canonicalName) { fields.append(field) }
         return fields
     }
 

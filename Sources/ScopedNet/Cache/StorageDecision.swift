@@ -5,13 +5,26 @@ package enum StorageDecision: Sendable, Equatable {
     /// Yes, with this body. What becomes of it in the end ``StoredResponse/completed(bodyLength:)`` and
     /// ``StoredResponse/interrupted(after:)`` say.
     ///
-    /// - `replacing`: the candidates that go when it is committed, and not before: a body that breaks off must not cost what there was.
+    /// - `replacing`: the candidates that go when it is committed, and not before: a body that breaks off must not cost what there was. Which of
+    ///   them do, ``CacheForward/leaving(_:for:)`` says when it is known what there is.
     case store(StoredResponse, body: [BodyPiece], replacing: [Int])
     case refuse(Reason)
 
     package enum Reason: String, Sendable, Equatable, CaseIterable {
-        case policy, method, requestNoStore, noStore, notUnderstood, varyStar, notFinal, partial, notCacheable, notModified, url,
-            staleIsBetter
+        case policy
+        case method
+        case requestNoStore
+        case noStore
+        case notUnderstood
+        case varyStar
+        case notFinal
+        case partial
+        case notCacheable
+        case notModified
+        case url
+        case staleIsBetter
+        case requestBody
+        case tooManyFields
 
         /// A word for ``CacheStatus/detail`` and for logs.
         package var description: String {
@@ -21,12 +34,14 @@ package enum StorageDecision: Sendable, Equatable {
             case .requestNoStore: "the request says no-store"
             case .noStore: "the response says no-store"
             case .notUnderstood: "must-understand, and the status is unknown"
-            case .varyStar: "Vary is * or malformed"
+            case .varyStar: "Vary is *, malformed or too long"
             case .notFinal: "the status is not final"
             case .partial: "it answers a range or a condition, not the URL"
             case .notCacheable: "nothing says for how long it is good, and nothing to validate it by"
             case .notModified: "a 304 is not stored"
             case .url: "the URL makes no key"
+            case .requestBody: "the request has a body, which is no part of the key"
+            case .tooManyFields: "there are too many fields"
             case .staleIsBetter: "what is stored may be used in place of an error"
             }
         }
@@ -43,42 +58,42 @@ package enum BodyPiece: Sendable, Equatable {
 
 extension StorageDecision {
     /// Whether this response to this request is stored at all.
-    static func obstacle(_ head: CacheHead, to request: CacheRequest, strategy: CacheStrategy, now: WallTime) -> Reason? {
-        let policy = strategy.policy
-        let control = CacheControl(head.fields)
+    ///
+    /// - Parameter facts: what its head says.
+    static func obstacle(_ head: CacheHead, _ facts: StoredFacts, to request: CacheRequest, policy: CachePolicy) -> Reason? {
         if policy.write.isEmpty { return .policy }
+        if request.isUnkeyed(policy) { return .requestBody }
         if head.status < 200 { return .notFinal }
         if head.status == 304 { return .notModified }
+        if head.fields.count > StorableFields.maxFields { return .tooManyFields }
         if CacheControl(request: request.fields).noStore { return .requestNoStore }
-        if control.mustUnderstand {
+        if facts.control.mustUnderstand {
             if !understoodStatuses.contains(head.status) { return .notUnderstood }
-        } else if control.noStore {
+        } else if facts.control.noStore {
             return .noStore
         }
-        if let reason = methodObstacle(head, request, control, strategy, now) { return reason }
+        if !isAnswered(request, by: head, facts, policy) { return .method }
         if head.status == 206, !request.fields.contains(.range) { return .partial }
         // They answer a condition or a range, not the URL.
         if head.status == 412 || head.status == 416 { return .partial }
-        return isWorthStoring(head, control, policy, now) ? nil : .notCacheable
+        return isWorthStoring(head, facts, policy) ? nil : .notCacheable
     }
 
-    private static func methodObstacle(
-        _ head: CacheHead, _ request: CacheRequest, _ control: CacheControl, _ strategy: CacheStrategy, _ now: WallTime
-    ) -> Reason? {
-        if request.method == .get || strategy.policy.keeps(request.method) { return nil }
-        guard request.method == .post, head.status == 200, control.hasExplicitLifetime(ExpiresField(head.fields, now: now)),
-            let url = CacheURL(request.url), let location = head.fields.onlyLine(.contentLocation),
-            url.resolving(location)?.text == url.text
-        else { return .method }
+    /// Whether the response is one that a later request for the URL may get.
+    private static func isAnswered(_ request: CacheRequest, by head: CacheHead, _ facts: StoredFacts, _ policy: CachePolicy) -> Bool {
+        if request.method == .get || policy.keeps(request.method) { return true }
         // The server says that the representation of this very URL is enclosed (RFC 9110 section 9.3.3).
-        return nil
+        guard request.method == .post, head.status == 200, facts.hasExplicitLifetime,
+            let url = CacheURL(request.url), let location = head.fields.onlyLine(.contentLocation)
+        else { return false }
+        return url.resolving(location)?.text == url.text
     }
 
-    private static func isWorthStoring(_ head: CacheHead, _ control: CacheControl, _ policy: CachePolicy, _ now: WallTime) -> Bool {
+    private static func isWorthStoring(_ head: CacheHead, _ facts: StoredFacts, _ policy: CachePolicy) -> Bool {
         if policy.timeToLive != nil, (200..<300).contains(head.status) { return true }
-        if control.hasExplicitLifetime(ExpiresField(head.fields, now: now)) { return true }
-        let mayBeStored = control.isPublic || control.isPrivate || Freshness.heuristicStatuses.contains(head.status)
-        return mayBeStored && !Validators(head, now: now).isEmpty
+        if facts.hasExplicitLifetime { return true }
+        let mayBeStored = facts.control.isPublic || facts.control.isPrivate || Freshness.heuristicStatuses.contains(head.status)
+        return mayBeStored && !facts.validators.isEmpty
     }
 
     /// The final statuses of RFC 9110 section 15, whose caching this library knows.

@@ -3,13 +3,13 @@ package import HTTPTypes
 /// What is kept of a response besides the bytes of its body. A value: the store keeps it with the body, the rules decide by it.
 package struct StoredResponse: Sendable, Equatable {
     /// Without what belongs to the connection, and with a `Date`.
-    package var head: CacheHead
+    package var head: CacheHead { didSet { readFields() } }
     /// The method that got it.
     package var method: HTTPRequest.Method
     /// When the request that led to it, or the last one that validated it, was sent.
     package var requestTime: WallTime
     /// When the head of its response came.
-    package var responseTime: WallTime
+    package var responseTime: WallTime { didSet { readFields() } }
     /// Which requests it answers.
     package var vary: VaryRule
     /// What there is of the body.
@@ -20,6 +20,8 @@ package struct StoredResponse: Sendable, Equatable {
     package var version: String
     /// A keyed hash of ``CachePolicy/sensitiveValue``.
     package var sensitiveValue: String?
+    /// What ``head`` says.
+    private(set) var facts: StoredFacts
 
     package init(
         head: CacheHead, method: HTTPRequest.Method, requestTime: WallTime, responseTime: WallTime, vary: VaryRule, content: StoredContent,
@@ -34,13 +36,34 @@ package struct StoredResponse: Sendable, Equatable {
         self.isInvalidated = isInvalidated
         self.version = version
         self.sensitiveValue = sensitiveValue
+        facts = StoredFacts(head, responseTime: responseTime)
     }
 
-    var control: CacheControl { CacheControl(head.fields) }
-    var validators: Validators { Validators(head, now: responseTime) }
+    /// With a body that is still to come.
+    ///
+    /// - Parameter facts: what `head` says.
+    init(
+        pending: PendingContent, head: CacheHead, facts: StoredFacts, method: HTTPRequest.Method, requestTime: WallTime,
+        responseTime: WallTime, vary: VaryRule, strategy: CacheStrategy
+    ) {
+        self.head = head
+        self.facts = facts
+        self.method = method
+        self.requestTime = requestTime
+        self.responseTime = responseTime
+        self.vary = vary
+        content = .pending(pending)
+        isInvalidated = false
+        version = strategy.policy.version
+        sensitiveValue = strategy.sensitiveHash
+    }
 
+    private mutating func readFields() { facts = StoredFacts(head, responseTime: responseTime) }
+
+    var control: CacheControl { facts.control }
+    var validators: Validators { facts.validators }
     /// When the server made it, as `Date` has it.
-    var date: WallTime { head.date(now: responseTime) ?? responseTime }
+    var date: WallTime { facts.date }
 
     /// The newer by `Date` (RFC 9111 section 4.1), then by arrival.
     static func isOlder(_ left: StoredResponse, _ right: StoredResponse) -> Bool {

@@ -13,11 +13,16 @@ struct Validators: Equatable {
     var strongTag: EntityTag? { tag.flatMap { $0.isWeak ? nil : $0 } }
 
     init(_ head: CacheHead, now: WallTime) {
+        self.init(head, date: head.date(now: now), now: now)
+    }
+
+    /// - Parameter date: that of the response, if it is known.
+    init(_ head: CacheHead, date: WallTime?, now: WallTime) {
         tag = EntityTag(of: head.fields)
         let line = head.fields.onlyLine(.lastModified)
         lastModifiedTime = line.flatMap { CacheDate.parse($0, now: now) }
         lastModified = lastModifiedTime == nil ? nil : line
         isLastModifiedStrong = false
-        if let modified = lastModifiedTime, let date = head.date(now: now) { isLastModifiedStrong = date - modified >= 1 }
+        if let modified = lastModifiedTime, let date { isLastModifiedStrong = date - modified >= 1 }
     }
 }

@@ -13,13 +13,17 @@ package struct VaryRule: Sendable, Hashable {
     /// The most requests one response is remembered for.
     static let maxSelections = 16
 
-    /// Of a response to a request; nil when `Vary` is `*`, or names what is no field.
+    /// The most names of one rule. A header may have room for a hundred thousand, and each would be kept with each request.
+    static let maxNames = 64
+
+    /// Of a response to a request; nil when `Vary` is `*`, names what is no field, or has too many names.
     package init?(_ response: HTTPFields, for request: CacheRequest, hashSecret: SecretHash) {
         var names: Set<String> = []
         for member in response.members(.vary) {
             guard member != "*", FieldText.isToken(member) else { return nil }
             names.insert(member.lowercased())
         }
+        guard names.count <= Self.maxNames else { return nil }
         self.names = names.sorted()
         selections = []
         selections = [Self.values(self.names, request, hashSecret)]
@@ -68,7 +72,9 @@ extension VaryRule {
 
     /// `GZIP; q=0.50` as `gzip;q=0.5`: order is no preference where weights are (RFC 9110 section 12.4.2).
     private static func weighed(_ member: Substring) -> String {
-        let parts = member.lowercased().utf8.split(separator: UInt8(ascii: ";")).map { FieldText.trimmed(Substring($0)) }
+        let member = member.lowercased()
+        guard member.utf8.contains(UInt8(ascii: ";")) else { return member }
+        let parts = member.utf8.split(separator: UInt8(ascii: ";")).map { FieldText.trimmed(Substring($0)) }
         return parts.compactMap { part in
             guard part.utf8.starts(with: "q=".utf8) else { return String(part) }
             var weight = Substring(part.utf8.dropFirst(2))

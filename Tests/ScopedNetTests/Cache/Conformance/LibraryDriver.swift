@@ -1,0 +1,120 @@
+import Foundation
+import HTTPTypes
+import Persistence
+import ScopedNetTestServer
+
+@testable import ScopedNet
+
+/// The library as users have it, before a scripted server on real sockets, with a number for a clock.
+final class LibraryDriver: CacheScenarioDriver {
+    /// Where the cache finds what it stored.
+    enum Medium: String, Sendable, CaseIterable {
+        /// Memory, with the disk behind it.
+        case memory
+        /// The database is closed after each exchange, and the next one finds it on disk.
+        case disk
+    }
+
+    private struct State {
+        var origin: ScenarioOrigin
+        var now = WallTime(secondsSince1970: 1_800_000_000)
+        var interim: [ScenarioResponse.Head] = []
+        var cache: ResponseCache?
+    }
+
+    private let server: LoopbackServer
+    private let medium: Medium
+    private let folder: String
+    private let state: Lock<State>
+
+    init(_ scenario: CacheScenario, _ medium: Medium, server: LoopbackServer, folder: String) {
+        self.server = server
+        self.medium = medium
+        self.folder = "\(folder)/\(scenario.id)"
+        state = Lock(State(origin: ScenarioOrigin(scenario)))
+        for path in Set(scenario.exchanges.map { (scenario.path + $0.suffix).prefix { $0 != "?" } }) {
+            server.on(String(path)) { [weak self] request in self?.answer(request) ?? .failing }
+        }
+    }
+
+    func pause(seconds: Int) async throws { state.withLock { $0.now = $0.now + Double(seconds) } }
+
+    func visits() async throws -> [ScenarioOrigin.Visit] {
+        await closeCache()
+        return state.withLock { $0.origin.visits }
+    }
+
+    private func closeCache() async {
+        let cache = state.withLock { state in
+            defer { state.cache = nil }
+            return state.cache
+        }
+        await cache?.store.close()
+    }
+
+    private func openCache() -> ResponseCache {
+        if let cache = state.withLock({ $0.cache }) { return cache }
+        let cache = ResponseCache(StoreConfiguration(directory: folder)) { [weak self] in
+            self?.state.withLock { $0.now } ?? WallTime(secondsSince1970: 0)
+        }
+        state.withLock { $0.cache = cache }
+        return cache
+    }
+
+    func exchange(_ request: ScenarioRequest) async throws -> ScenarioResponse {
+        var configuration = Session.Configuration(agent: RequestAgent())
+        configuration.proxy = .none
+        configuration.cache = openCache()
+        configuration.observers = [Interim { [weak self] head in self?.state.withLock { $0.interim.append(head) } }]
+        configuration.options.validation = .any
+        configuration.options.redirects.mode = .never
+        configuration.options.retry.silentReconnect = false
+        if request.isReload { configuration.options.cache.read = .revalidate }
+        let session = Session(configuration: configuration)
+        state.withLock { $0.interim = [] }
+        let method = HTTPRequest.Method(request.method) ?? .get
+        let body = request.body.map { RequestBody.data(Data($0.utf8)) }
+        let response = try await session.request(server.url + request.target, method: method, headers: request.fields, body: body).response()
+        await session.agent.idle()
+        if medium == .disk { await closeCache() }
+        let interim = state.withLock { $0.interim }
+        return ScenarioResponse(
+            status: response.status, fields: response.head.headers, body: String(decoding: response.body, as: UTF8.self), interim: interim)
+    }
+
+    // MARK: The origin
+
+    private func answer(_ request: RecordedRequest) -> ScriptedResponse {
+        var fields = HTTPFields()
+        for field in request.headers {
+            if let name = HTTPField.Name(field.name) { fields.append(HTTPField(name: name, value: field.value)) }
+        }
+        let response = state.withLock { state in
+            state.now = state.now + Double(state.origin.delay(of: fields))
+            return state.origin.answer(method: request.method, fields: fields, now: Int64(state.now.secondsSince1970))
+        }
+        guard let response else { return .failing }
+        var text = response.interim.map { Self.head($0.status, $0.fields) }.joined()
+        text += Self.head(response.status, response.fields) + Self.framed(response)
+        return .raw(Array(text.utf8))
+    }
+
+    private static func head(_ status: Int, _ fields: HTTPFields) -> String {
+        "HTTP/1.1 \(status) \r\n" + fields.map { "\($0.name.rawName): \($0.value)\r\n" }.joined() + "\r\n"
+    }
+
+    /// A transfer coding that the script names needs its framing.
+    private static func framed(_ response: ScenarioResponse) -> String {
+        guard response.fields[.transferEncoding] != nil else { return response.body }
+        return String(response.body.utf8.count, radix: 16) + "\r\n" + response.body + "\r\n0\r\n\r\n"
+    }
+}
+
+private struct Interim: RequestObserver {
+    let add: @Sendable (ScenarioResponse.Head) -> Void
+
+    func observe(_ event: RequestEvent) {
+        guard case .informational(let head) = event.kind else { return }
+        add(ScenarioResponse.Head(status: head.status, fields: head.headers))
+    }
+}
