@@ -18,6 +18,7 @@ final class BodyFile: Sendable {
     /// Of the checksums at its end.
     let checksum: Int64
     private let place: Lock<Place>
+    private let isClaimed = Lock(false)
 
     /// Takes over the descriptor.
     init(temporary path: String, descriptor: Int32, layout: FrameLayout, checksum: Int64) {
@@ -33,6 +34,15 @@ final class BodyFile: Sendable {
     }
 
     deinit { discard() }
+
+    /// For the one put that may store it.
+    /// - Returns: false for every other.
+    func claim() -> Bool {
+        isClaimed.withLock { isClaimed in
+            defer { isClaimed = true }
+            return !isClaimed
+        }
+    }
 
     /// The file is at its place: what was open here is closed.
     func settle(at path: String, name: String) {

@@ -75,7 +75,8 @@ public final class BodyReader: Sendable {
             try Files.readAll(descriptor, into: buffer, at: covered.lowerBound)
             for index in frames {
                 let frame = layout.frame(index)
-                let bytes = UnsafeRawBufferPointer(rebasing: buffer[frame.lowerBound - covered.lowerBound..<frame.upperBound - covered.lowerBound])
+                let bytes = UnsafeRawBufferPointer(
+                    rebasing: buffer[frame.lowerBound - covered.lowerBound..<frame.upperBound - covered.lowerBound])
                 let expected = trailer.withUnsafeBytes {
                     UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: index * FrameLayout.checksumSize, as: UInt64.self))
                 }

@@ -179,7 +179,9 @@ public final class BodyWriter: Sendable {
 
 extension Array where Element == UInt8 {
     /// `withUnsafeBytes` for a typed throw.
-    fileprivate func withUnsafeBytesTyped<Result>(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    fileprivate func withUnsafeBytesTyped<Result>(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError)
+        -> Result
+    {
         let result = withUnsafeBytes { bytes in Swift.Result { () throws(StoreError) in try body(bytes) } }
         return try result.get()
     }

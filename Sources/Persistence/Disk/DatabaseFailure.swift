@@ -25,7 +25,8 @@ enum DatabaseFailure: Error, Sendable, Equatable {
         switch error {
         case let failure as DatabaseFailure: self = failure
         case let error as DatabaseError:
-            self.init(code: error.extendedResultCode.rawValue, message: error.message ?? "SQLite error \(error.extendedResultCode.rawValue)")
+            self.init(
+                code: error.extendedResultCode.rawValue, message: error.message ?? "SQLite error \(error.extendedResultCode.rawValue)")
         case let error as StoreError: self = error.code == .diskFull ? .full : .unavailable(error.message)
         default: self = .unavailable("\(error)")
         }
@@ -36,7 +37,8 @@ enum DatabaseFailure: Error, Sendable, Equatable {
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL, SQLITE_INTERRUPT: .busy
         case SQLITE_FULL: .full
         // A missing table or column, and content no statement here writes: somebody else's file, or a damaged one.
-        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_SCHEMA: .corrupt(message)
+        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_SCHEMA:
+            .corrupt(message)
         default: .unavailable(message)
         }
     }

@@ -17,6 +17,14 @@ struct SQLRow {
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
+    /// A number of bytes or entries. Bounded, so that sums of them are.
+    /// - Throws: `corrupt` when it cannot be one.
+    func size(_ column: Int32) throws(DatabaseFailure) -> Int {
+        let number = integer(column)
+        guard number >= 0, number <= 1 << 44 else { throw DatabaseFailure.corrupt("a size that cannot be") }
+        return Int(number)
+    }
+
     func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
     func data(_ column: Int32) -> Data {

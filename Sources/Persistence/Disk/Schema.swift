@@ -53,10 +53,13 @@ enum Schema {
         var configuration = Configuration()
         configuration.readonly = readonly
         configuration.foreignKeysEnabled = false
+        // GRDB ends the process when a transaction is left open. A rollback that fails must not: the next transaction finds it, and fails.
+        configuration.allowsUnsafeTransactions = true
         configuration.busyMode = .timeout(readonly ? 2 : 5)
         configuration.label = readonly ? "store-reader" : "store-writer"
         configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0")
+            try database.execute(
+                sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0")
             guard !readonly else { return }
             // Debian's SQLite overwrites what it deletes, by default.
             try database.execute(sql: "PRAGMA secure_delete = \(secureDelete ? "ON" : "OFF")")

@@ -47,8 +47,10 @@ extension StoreDatabase {
             throw DatabaseFailure.corrupt("a body of an unknown kind")
         }
         let entry = Entry(
-            key: key, variant: row.string(3), metadata: row.data(4), body: EntryBody(storage: storage), storedAt: Date(milliseconds: row.integer(7)),
-            freshUntil: row.isNull(5) ? nil : Date(milliseconds: row.integer(5)), isRevalidatable: row.integer(6) != 0, generation: row.integer(8))
+            key: key, variant: row.string(3), metadata: row.data(4), body: EntryBody(storage: storage),
+            storedAt: Date(milliseconds: row.integer(7)),
+            freshUntil: row.isNull(5) ? nil : Date(milliseconds: row.integer(5)), isRevalidatable: row.integer(6) != 0,
+            generation: row.integer(8))
         guard rowChecksum(entry, bodyChecksum: bodyChecksum) == row.integer(13) else { throw DatabaseFailure.corrupt("a row is damaged") }
         return entry
     }

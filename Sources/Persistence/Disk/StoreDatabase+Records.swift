@@ -42,7 +42,9 @@ extension StoreDatabase {
                 try database.run("DELETE FROM record WHERE namespace = ?", [.bytes(namespace)])
                 return
             }
-            for name in names { try database.run("DELETE FROM record WHERE namespace = ? AND name = ?", [.bytes(namespace), .bytes(name)]) }
+            for name in names {
+                try database.run("DELETE FROM record WHERE namespace = ? AND name = ?", [.bytes(namespace), .bytes(name)])
+            }
         }
     }
 

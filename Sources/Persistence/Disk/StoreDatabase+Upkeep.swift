@@ -45,7 +45,7 @@ extension StoreDatabase {
         try database.run("SELECT id, cost, file FROM entry WHERE \(condition) LIMIT \(EvictionPolicy.batch)", values) { row in
             rows.append(
                 RowSummary(
-                    id: row.integer(0), variant: "", cost: Int(clamping: row.integer(1)), file: row.isNull(2) ? nil : row.string(2), generation: 0,
+                    id: row.integer(0), variant: "", cost: try row.size(1), file: row.isNull(2) ? nil : row.string(2), generation: 0,
                     metadataCount: 0))
         }
         return rows
@@ -64,18 +64,22 @@ extension StoreDatabase {
         writer.releaseMemory()
     }
 
-    /// Gives pages nobody uses back to the file system.
+    /// Gives pages nobody uses back to the file system, 16 MiB a transaction.
     func vacuum() throws(DatabaseFailure) {
         do {
             try writer.writeWithoutTransaction { database in
-                try database.run("PRAGMA incremental_vacuum(2048)")
+                var last = Int64.max
+                while let pages = try database.integer("PRAGMA freelist_count"), pages > 0, pages < last {
+                    last = pages
+                    try database.run("PRAGMA incremental_vacuum(2048)")
+                }
             }
         } catch {
             throw DatabaseFailure(error)
         }
     }
 
-    /// Bytes and entries of the store.
+    /// Bytes and entries of the store, as the counters say.
     func readTotals() throws(DatabaseFailure) -> (bytes: Int, entries: Int) { try readers.read { try totals($0) } }
 
     /// Brings files and rows in line: rows without their file go, and files without a row once they are `age` seconds old.
@@ -83,7 +87,9 @@ extension StoreDatabase {
         let seconds = Int(now / 1000)
         for name in Files.names(in: folder.temporary) {
             let path = "\(folder.temporary)/\(name)"
-            if let status = Files.status(of: path), seconds - status.modified >= temporaryAge || status.modified > seconds + 60 { unlinkFile(path) }
+            if let status = Files.status(of: path), seconds - status.modified >= temporaryAge || status.modified > seconds + 60 {
+                unlinkFile(path)
+            }
         }
         var named: Set<String> = []
         var orphans: [RowSummary] = []
@@ -93,7 +99,7 @@ extension StoreDatabase {
                 named.insert(name)
                 if let path = folder.bodyPath(name), Files.status(of: path) != nil { return }
                 orphans.append(
-                    RowSummary(id: row.integer(0), variant: "", cost: Int(clamping: row.integer(1)), file: name, generation: 0, metadataCount: 0))
+                    RowSummary(id: row.integer(0), variant: "", cost: try row.size(1), file: name, generation: 0, metadataCount: 0))
             }
         }
         if !orphans.isEmpty { try removeRows(orphans) }
@@ -131,7 +137,8 @@ extension StoreDatabase {
             ) { row in
                 result.append(
                     EntrySummary(
-                        id: row.integer(0), key: EntryKey(row.string(2), partition: row.string(1)), variant: row.string(3), metadata: row.data(4),
+                        id: row.integer(0), key: EntryKey(row.string(2), partition: row.string(1)), variant: row.string(3),
+                        metadata: row.data(4),
                         bodyLength: Int(clamping: row.integer(10)), isFile: row.integer(9) == BodyKind.file.rawValue,
                         storedAt: Date(milliseconds: row.integer(7)), lastUsed: Date(milliseconds: row.integer(14)),
                         freshUntil: row.isNull(5) ? nil : Date(milliseconds: row.integer(5)), cost: Int(clamping: row.integer(15))))
@@ -154,7 +161,8 @@ extension StoreDatabase {
             while let next = try verifyEntries(after: last, &report) { last = next }
             let totals = try readTotals()
             if totals.bytes != report.bytes || totals.entries != report.entries {
-                report.problems.append("the totals say \(totals.entries) entries and \(totals.bytes) bytes, there are \(report.entries) and \(report.bytes)")
+                report.problems.append(
+                    "the totals say \(totals.entries) entries and \(totals.bytes) bytes, there are \(report.entries) and \(report.bytes)")
             }
         } catch DatabaseFailure.corrupt(let message) {
             report.problems.append(message)
@@ -176,7 +184,7 @@ extension StoreDatabase {
                 """, [.integer(id)]
             ) { row in
                 last = row.integer(0)
-                bytes += Int(clamping: row.integer(16))
+                bytes += try row.size(16)
                 let key = EntryKey(row.string(2), partition: row.string(1))
                 entries.append(try entry(of: row, key: key, data: { row.data(15) }))
             }

@@ -54,18 +54,33 @@ extension StoreDatabase {
     func settle(_ ledger: Ledger, _ database: Database) throws -> (bytes: Int, entries: Int) {
         if ledger.bytes != 0 || ledger.entries != 0 {
             try database.run(
-                "UPDATE total SET bytes = bytes + ?, entries = entries + ? WHERE id = 1", [.integer(Int64(ledger.bytes)), .integer(Int64(ledger.entries))])
+                "UPDATE total SET bytes = bytes + ?, entries = entries + ? WHERE id = 1",
+                [.integer(Int64(ledger.bytes)), .integer(Int64(ledger.entries))])
         }
         return try totals(database)
     }
 
     func totals(_ database: Database) throws -> (bytes: Int, entries: Int) {
         var found: (bytes: Int, entries: Int)?
-        try database.run("SELECT bytes, entries FROM total WHERE id = 1") { row in
-            found = (Int(clamping: row.integer(0)), Int(clamping: row.integer(1)))
-        }
-        guard let found, found.bytes >= 0, found.entries >= 0 else { throw DatabaseFailure.corrupt("the totals cannot be") }
+        try database.run("SELECT bytes, entries FROM total WHERE id = 1") { row in found = (try row.size(0), try row.size(1)) }
+        guard let found else { throw DatabaseFailure.corrupt("the totals are missing") }
         return found
+    }
+
+    /// Counts everything, in one statement and so at one moment.
+    /// - Throws: `corrupt` when the counters say something else.
+    func checkTotals() throws(DatabaseFailure) -> (bytes: Int, entries: Int) {
+        try readers.read { database in
+            var found: (bytes: Int, entries: Int)?
+            try database.run(
+                "SELECT bytes, entries, (SELECT coalesce(sum(cost), 0) FROM entry), (SELECT count(*) FROM entry) FROM total WHERE id = 1"
+            ) { row in
+                guard row.integer(0) == row.integer(2), row.integer(1) == row.integer(3) else { return }
+                found = (try row.size(0), try row.size(1))
+            }
+            guard let found else { throw DatabaseFailure.corrupt("the totals are not those of the entries") }
+            return found
+        }
     }
 
     // MARK: Keys
@@ -122,15 +137,19 @@ extension StoreDatabase {
         ) { row in
             rows.append(
                 RowSummary(
-                    id: row.integer(0), variant: row.string(1), cost: Int(clamping: row.integer(2)), file: row.isNull(3) ? nil : row.string(3),
-                    generation: row.integer(4), metadataCount: Int(clamping: row.integer(5))))
+                    id: row.integer(0), variant: row.string(1), cost: try row.size(2), file: row.isNull(3) ? nil : row.string(3),
+                    generation: row.integer(4), metadataCount: try row.size(5)))
         }
         return rows
     }
 
     func delete(_ row: RowSummary, _ database: Database, _ ledger: inout Ledger) throws {
         try database.run("DELETE FROM entry WHERE id = ?", [.integer(row.id)])
-        if let file = row.file { ledger.unlinked.append(file) } else { try database.run("DELETE FROM body WHERE id = ?", [.integer(row.id)]) }
+        if let file = row.file {
+            ledger.unlinked.append(file)
+        } else {
+            try database.run("DELETE FROM body WHERE id = ?", [.integer(row.id)])
+        }
         ledger.bytes -= row.cost
         ledger.entries -= 1
     }
@@ -141,7 +160,8 @@ extension StoreDatabase {
         let checksum: Int64
         let cost: Int
         var name = SQLValue.null
-        switch entry.body.storage {
+        let storage = try settledStorage(entry.body.storage)
+        switch storage {
         case .data(let data):
             kind = .row
             checksum = BodyKind.checksum(data)
@@ -161,14 +181,24 @@ extension StoreDatabase {
             [
                 .bytes(entry.key.partition), .integer(hash), .bytes(entry.key.name), .bytes(entry.variant), .blob(entry.metadata),
                 entry.freshUntil.map { .integer($0.milliseconds) } ?? .null, .integer(entry.isRevalidatable ? 1 : 0),
-                .integer(entry.storedAt.milliseconds), .integer(entry.generation), .integer(kind.rawValue), .integer(Int64(entry.body.length)),
+                .integer(entry.storedAt.milliseconds), .integer(entry.generation), .integer(kind.rawValue),
+                .integer(Int64(entry.body.length)),
                 .integer(checksum), name, .integer(rowChecksum(entry, bodyChecksum: checksum)), .integer(Int64(cost)), .integer(now),
             ])
-        if case .data(let data) = entry.body.storage {
+        if case .data(let data) = storage {
             try database.run("INSERT OR REPLACE INTO body(id, data) VALUES(?, ?)", [.integer(database.lastInsertedRowID), .blob(data)])
         }
         ledger.bytes += cost
         ledger.entries += 1
+    }
+
+    /// Bytes that came in one piece and are too many for a row get a file after all.
+    private func settledStorage(_ storage: EntryBody.Storage) throws -> EntryBody.Storage {
+        guard case .data(let data) = storage, data.count > options.inlineBodyBytes else { return storage }
+        let limits = BodyWriter.Limits(inline: options.inlineBodyBytes, maximum: data.count)
+        let writer = BodyWriter(limits: limits) { [folder] () throws(StoreError) in try folder.makeTemporaryFile() }
+        try writer.write(data)
+        return try writer.finish().storage
     }
 
     /// - Returns: the name of the body at its place.
@@ -184,15 +214,18 @@ extension StoreDatabase {
         return name
     }
 
-    private func apply(_ update: MetadataUpdate, to key: EntryKey, _ rows: [RowSummary], _ database: Database, _ ledger: inout Ledger) throws {
+    private func apply(_ update: MetadataUpdate, to key: EntryKey, _ rows: [RowSummary], _ database: Database, _ ledger: inout Ledger)
+        throws
+    {
         guard let row = rows.first(where: { $0.generation == update.generation }) else { return }
         var found: (entry: Entry, bodyChecksum: Int64)?
         try database.run("SELECT \(Self.entryColumns) FROM entry e WHERE e.id = ?", [.integer(row.id)]) { columns in
             // The body is not read for it: what matters of it is in the row.
-            let length = Int(clamping: columns.integer(10))
+            let length = try columns.size(10)
             let body = EntryBody(storage: .file(BodyFile(stored: "", layout: FrameLayout(length: length), checksum: columns.integer(11))))
             let entry = Entry(
-                key: key, variant: columns.string(3), metadata: update.metadata, body: body, storedAt: Date(milliseconds: columns.integer(7)),
+                key: key, variant: columns.string(3), metadata: update.metadata, body: body,
+                storedAt: Date(milliseconds: columns.integer(7)),
                 freshUntil: update.freshUntil, isRevalidatable: update.isRevalidatable, generation: update.generation)
             found = (entry, columns.integer(11))
         }
@@ -201,7 +234,8 @@ extension StoreDatabase {
         try database.run(
             "UPDATE entry SET metadata = ?, fresh_until = ?, revalidatable = ?, checksum = ?, cost = cost + ? WHERE id = ?",
             [
-                .blob(update.metadata), update.freshUntil.map { .integer($0.milliseconds) } ?? .null, .integer(update.isRevalidatable ? 1 : 0),
+                .blob(update.metadata), update.freshUntil.map { .integer($0.milliseconds) } ?? .null,
+                .integer(update.isRevalidatable ? 1 : 0),
                 .integer(rowChecksum(found.entry, bodyChecksum: found.bodyChecksum)), .integer(Int64(difference)), .integer(row.id),
             ])
         ledger.bytes += difference
@@ -219,8 +253,8 @@ extension StoreDatabase {
 
     private func clear(_ partition: String, _ database: Database, _ ledger: inout Ledger) throws {
         try database.run("SELECT sum(cost), count(*) FROM entry WHERE partition = ?", [.bytes(partition)]) { row in
-            ledger.bytes -= Int(clamping: row.integer(0))
-            ledger.entries -= Int(clamping: row.integer(1))
+            ledger.bytes -= try row.size(0)
+            ledger.entries -= try row.size(1)
         }
         try database.run("SELECT file FROM entry WHERE partition = ? AND file IS NOT NULL", [.bytes(partition)]) {
             ledger.unlinked.append($0.string(0))

@@ -11,6 +11,8 @@ final class StoreDatabase: Sendable {
         var contentVersion: Int64
         var secureDelete: Bool
         var variantsPerKey: Int
+        /// Larger bodies get a file.
+        var inlineBodyBytes: Int
     }
 
     let folder: StoreFolder
@@ -22,6 +24,8 @@ final class StoreDatabase: Sendable {
     let writer: DatabaseQueue
     let readers: ReaderPool
     private let watcher: DatabaseQueue?
+    /// Of the file that is open.
+    private let inode: UInt64?
     private let watched = Lock(Watched())
 
     private struct Watched {
@@ -52,6 +56,9 @@ final class StoreDatabase: Sendable {
             }
             readers = ReaderPool(limit: 4, make: makeReader)
             watcher = options.isShared ? try makeReader() : nil
+            inode = Files.inode(of: folder.database)
+            // A first look: what is not there or cannot be is found before anybody relies on it.
+            try readers.read { _ = try totals($0) }
         } catch {
             throw DatabaseFailure(error)
         }
@@ -79,6 +86,9 @@ final class StoreDatabase: Sendable {
         try? watcher?.close()
         try? writer.close()
     }
+
+    /// Whether the file that is open is still the one under its name.
+    var isInPlace: Bool { Files.inode(of: folder.database) == inode }
 
     func keyHash(_ key: EntryKey) -> Int64 {
         var sum = Checksum(seed: seed)
@@ -144,7 +154,8 @@ final class StoreDatabase: Sendable {
             guard row.integer(1) != origin else { return }
             changes.append(
                 ForeignChange(
-                    partition: row.isNull(2) ? nil : row.string(2), name: row.isNull(3) ? nil : row.string(3), isInvalidation: row.integer(4) != 0))
+                    partition: row.isNull(2) ? nil : row.string(2), name: row.isNull(3) ? nil : row.string(3),
+                    isInvalidation: row.integer(4) != 0))
         }
         return (hasGap ? nil : changes, newest)
     }

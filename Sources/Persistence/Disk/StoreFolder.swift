@@ -61,7 +61,13 @@ struct StoreFolder: Sendable {
 
     func makeTemporaryFile() throws(StoreError) -> BodyWriter.TemporaryFile {
         let path = temporary + "/" + Files.randomName()
-        return BodyWriter.TemporaryFile(path: path, descriptor: try Files.create(path))
+        do throws(StoreError) {
+            return BodyWriter.TemporaryFile(path: path, descriptor: try Files.create(path))
+        } catch  where error.code == .missing {
+            // Somebody removed the folder meanwhile.
+            try prepare()
+            return BodyWriter.TemporaryFile(path: path, descriptor: try Files.create(path))
+        }
     }
 
     // MARK: Bodies
@@ -79,7 +85,7 @@ struct StoreFolder: Sendable {
         let folder = "\(bodies)/\(name.prefix(2))"
         do throws(StoreError) {
             try Files.rename(temporary, to: "\(folder)/\(name)")
-        } catch where error.code == .missing {
+        } catch  where error.code == .missing {
             try Files.makeFolder(folder)
             try Files.rename(temporary, to: "\(folder)/\(name)")
         }

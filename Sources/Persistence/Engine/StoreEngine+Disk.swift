@@ -4,8 +4,11 @@ import FoundationEssentials
 extension StoreEngine {
     /// Opens the database, replaces it where it is not one of this store, or goes on without.
     func open() {
-        guard !progress.withLock({ $0.isClosed }) else { return }
+        if case .closed = door.snapshot { return }
         do {
+            guard configuration.directory.hasPrefix("/"), !configuration.directory.utf8.contains(0) else {
+                throw StoreError(.unavailable, "the folder of a store is an absolute path")
+            }
             try folder.prepare()
             let lock = try LockFile(folder.lock, isExclusive: !isShared)
             switch Self.tryOpen(folder, options) {
@@ -36,7 +39,7 @@ extension StoreEngine {
     private var options: StoreDatabase.Options {
         StoreDatabase.Options(
             isShared: isShared, contentVersion: Int64(configuration.contentVersion), secureDelete: configuration.erasesDeletedContent,
-            variantsPerKey: max(1, configuration.limits.variantsPerKey))
+            variantsPerKey: max(1, configuration.limits.variantsPerKey), inlineBodyBytes: max(0, configuration.limits.inlineBodyBytes))
     }
 
     private func begin(with database: StoreDatabase, _ lock: LockFile, replaced: String?) throws {
@@ -73,7 +76,7 @@ extension StoreEngine {
         let now = clocks.wall()
         do throws(DatabaseFailure) {
             try database.sweep(olderThan: 3600, temporaryOlderThan: 3600, now: now)
-            let totals = try database.readTotals()
+            let totals = try database.checkTotals()
             progress.withLock { progress in
                 progress.bytes = totals.bytes
                 progress.entries = totals.entries
@@ -99,6 +102,15 @@ extension StoreEngine {
         } catch {
             settleWithoutDisk(Self.reason(of: error), retryAfter: backoff())
         }
+    }
+
+    /// Somebody removed the files, as people do with caches: new ones take their place.
+    func reopenIfMoved(_ database: StoreDatabase) {
+        guard door.current === database, !database.isInPlace else { return }
+        door.change(to: .opening)
+        database.close()
+        _ = state.withLock { $0.replaceDisk() }
+        open()
     }
 
     /// Memory goes on alone.

@@ -20,6 +20,7 @@ extension StoreEngine {
     /// Writes everything that waits.
     /// - Returns: whether all of it is on disk.
     func drain() -> Bool {
+        if let database = door.current, state.withLock({ !$0.queue.isEmpty }) { reopenIfMoved(database) }
         while let database = door.current {
             let batch = state.withLock { $0.queue.isEmpty ? nil : $0.takeBatch() }
             guard let batch, !batch.isEmpty else { break }
@@ -31,6 +32,7 @@ extension StoreEngine {
                     progress.entries = written.entries
                 }
                 tell(.wrote(keys: batch.writes.count))
+                if batch.clearsAll || !batch.clearedPartitions.isEmpty { try? database.vacuum() }
                 evictIfNeeded(database, used: written.bytes)
             } catch {
                 handle(error, database, batch: batch)

@@ -43,11 +43,13 @@ final class StoreEngine: Sendable {
     /// What memory says, or nil when only the disk can tell.
     func cached(_ key: EntryKey) -> Lookup? {
         if isShared && !catchUp() { return nil }
-        let (answer, wake, ticket) = state.withLock { state in
+        let now = now
+        let (answer, wake, ticket, hasDisk) = state.withLock { state in
             let (answer, wake) = state.lookup(key, at: now)
-            return (answer, wake, state.ticket)
+            return (answer, wake, state.ticket, state.disk != .none)
         }
         act(on: wake)
+        if !hasDisk { retryDiskIfDue() }
         guard case .entries(let entries) = answer else { return nil }
         return Lookup(entries: entries, ticket: ticket)
     }
@@ -56,10 +58,7 @@ final class StoreEngine: Sendable {
     func lookup(_ key: EntryKey) -> Lookup {
         let attempts = 3
         for attempt in 1...attempts {
-            if let found = cached(key) {
-                retryDiskIfDue()
-                return found
-            }
+            if let found = cached(key) { return found }
             guard let database = door.wait() else { continue }
             let (version, ticket) = state.withLock { ($0.beginLoad(key), $0.ticket) }
             guard let rows = load(key, from: database) else {

@@ -43,7 +43,8 @@ public struct NewEntry: Sendable {
     ///   - freshUntil: a hint for eviction.
     ///   - isRevalidatable: false when the entry is of no use once `freshUntil` has passed.
     public init(
-        key: EntryKey, variant: String = "", metadata: Data, body: NewBody = .data(Data()), freshUntil: Date? = nil, isRevalidatable: Bool = true
+        key: EntryKey, variant: String = "", metadata: Data, body: NewBody = .data(Data()), freshUntil: Date? = nil,
+        isRevalidatable: Bool = true
     ) {
         self.key = key
         self.variant = variant

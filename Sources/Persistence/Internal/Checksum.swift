@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// A running checksum over fields: each part is hashed with the result before it as its seed, so that no part can be taken for the end of
 /// another. Pure.
@@ -30,7 +31,12 @@ extension String {
     }
 
     func hasSameBytes(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        return withBytes { mine in other.withBytes { mine.elementsEqual($0) } }
+        withBytes { mine in
+            other.withBytes { theirs in
+                guard mine.count == theirs.count else { return false }
+                guard let left = mine.baseAddress, let right = theirs.baseAddress else { return true }
+                return memcmp(left, right, mine.count) == 0
+            }
+        }
     }
 }

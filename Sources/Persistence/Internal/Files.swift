@@ -104,6 +104,13 @@ extension Files {
     /// Whether it was there or not.
     static func remove(_ path: String) { unlink(path) }
 
+    /// What tells a file from another one that has its name later; nil where there is none.
+    static func inode(of path: String) -> UInt64? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        return UInt64(status.st_ino)
+    }
+
     /// The permissions.
     static func mode(of path: String) -> UInt32? {
         var status = stat()

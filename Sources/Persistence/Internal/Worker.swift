@@ -47,7 +47,7 @@ final class Worker: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         guard !isEnding else { return false }
-        if idle == 0 && alive < limit { spawn() }
+        if jobs.count - head >= idle && alive < limit { spawn() }
         guard alive > 0 else { return false }
         jobs.append(job)
         pthread_cond_signal(condition)

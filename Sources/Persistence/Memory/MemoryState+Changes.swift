@@ -29,8 +29,9 @@ extension MemoryState {
         }
         let before = queue.oldest
         queue.put(WriteBackQueue.Put(entry: entry, ticket: ticket), at: now.monotonic)
-        // Memory that lets go of something is under pressure, and what it holds for the disk should go first.
-        return Change(wake: released.count > 1 && limits.memoryBytes > 0 ? .now : wake(before: before, now), released: released)
+        // What memory let go of before it was written is the queue's alone now, and goes to the disk first.
+        let isDirtyGone = released.contains { slot in slot.entries.first.map { $0.key != key && queue.write(for: $0.key) != nil } ?? false }
+        return Change(wake: isDirtyGone ? .now : wake(before: before, now), released: released)
     }
 
     /// New metadata for exactly this entry. Does nothing where it has been replaced since.
@@ -76,6 +77,13 @@ extension MemoryState {
         guard var slot = slots.peek(key) else { return Change(wake: .now) }
         slot.entries.removeAll { $0.variant.hasSameBytes(as: variant) }
         return Change(wake: .now, released: keep(slot, for: key))
+    }
+
+    /// This entry, unless another has taken its place.
+    mutating func remove(_ entry: Entry, at now: Moment) -> Change {
+        let current = slots.peek(entry.key)?.entries.first { $0.variant.hasSameBytes(as: entry.variant) }
+        if let current, current.generation != entry.generation { return Change(outcome: .invalidated) }
+        return remove(variant: entry.variant, of: entry.key, at: now)
     }
 
     mutating func clear(partition: String, at now: Moment) -> Change {

@@ -1,6 +1,9 @@
 public import FoundationEssentials
 
 extension Store {
+    /// Of one entry's metadata, in bytes.
+    public static let largestMetadata = 4 << 20
+
     /// Stores an entry. It is visible at once, and on disk within `StoreLimits.dirtyAge` (in shared mode, and with `writesThrough`, as soon as
     /// the disk can). Never blocks.
     ///
@@ -8,7 +11,8 @@ extension Store {
     @discardableResult
     public func put(_ entry: NewEntry, ticket: PutTicket? = nil) -> PutOutcome {
         let limits = engine.configuration.limits
-        guard entry.body.length <= limits.largestBody, entry.metadata.count <= limits.largestBody else { return .tooLarge }
+        guard entry.body.length <= limits.largestBody, entry.metadata.count <= Self.largestMetadata else { return .tooLarge }
+        if case .file(let file) = entry.body.storage, !file.claim() { return .unavailable }
         let stored = Entry(
             key: entry.key, variant: entry.variant, metadata: entry.metadata, body: EntryBody(storage: entry.body.storage),
             storedAt: Date(milliseconds: engine.clocks.wall()), freshUntil: entry.freshUntil.map { Date(milliseconds: $0.milliseconds) },
@@ -29,7 +33,7 @@ extension Store {
     /// New metadata for exactly this entry: the body is not touched. Nothing happens when the entry has been replaced or removed since.
     @discardableResult
     public func update(_ entry: Entry, metadata: Data, freshUntil: Date? = nil, isRevalidatable: Bool = true) -> PutOutcome {
-        guard metadata.count <= engine.configuration.limits.largestBody else { return .tooLarge }
+        guard metadata.count <= Self.largestMetadata else { return .tooLarge }
         let update = MetadataUpdate(
             variant: entry.variant, generation: entry.generation, metadata: metadata,
             freshUntil: freshUntil.map { Date(milliseconds: $0.milliseconds) }, isRevalidatable: isRevalidatable)
@@ -45,6 +49,11 @@ extension Store {
     /// Removes one variant.
     public func remove(_ key: EntryKey, variant: String) {
         _ = engine.change { state, now in state.remove(variant: variant, of: key, at: now) }
+    }
+
+    /// Removes an entry that is of no use, as when its body is `damaged` or `missing`. One that memory knows to have taken its place stays.
+    public func remove(_ entry: Entry) {
+        _ = engine.change { state, now in state.remove(entry, at: now) }
     }
 
     /// Removes everything of a partition.

@@ -40,7 +40,8 @@ public final class Store: Sendable {
 
     // MARK: Reading
 
-    /// What memory knows of a key, without any wait. In shared mode one question to the database precedes it, a few microseconds long.
+    /// What memory knows of a key, without any wait. In shared mode one question to the database precedes it, a few microseconds long: a
+    /// thread that must not touch a file calls `lookup` there.
     ///
     /// - Returns: nil when only the disk can tell.
     public func cached(_ key: EntryKey) -> Lookup? { engine.cached(key) }
@@ -91,7 +92,8 @@ extension StoreEngine {
         switch door.storeCondition {
         case .memoryOnly(let reason): StoreError(.unavailable, reason)
         case .closed: StoreError(.closed, "the store is closed")
-        case .opening, .open: StoreError(.unavailable, "the store has no disk at the moment")
+        case .opening: StoreError(.unavailable, "the store is being opened")
+        case .open: StoreError(.unavailable, "the database is busy")
         }
     }
 }

@@ -30,7 +30,7 @@ public enum PutOutcome: Sendable, Hashable {
     case invalidated
     /// The disk does not keep up.
     case overloaded
-    /// A large body, and no disk.
+    /// A large body, and no disk; or one that was put before.
     case unavailable
     case tooLarge
     case closed

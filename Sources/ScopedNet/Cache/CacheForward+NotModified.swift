@@ -32,8 +32,8 @@ extension CacheForward {
             var merged = Freshening.merged(candidates[index], reply)
             let isVaryKept = merged.updateVary(reply.head, for: original, strategy: strategy)
             candidates[index] = merged
-            merged.head.fields = StorableFields.reusable(merged.head.fields)
-            let control = CacheControl(merged.head.fields)
+            let control = merged.control
+            if !control.noCacheFields.isEmpty { merged.head.fields = StorableFields.reusable(merged.head.fields, control) }
             let mayBeKept = !control.noStore || control.mustUnderstand && StorageDecision.understoodStatuses.contains(merged.head.status)
             if isVaryKept, mayBeKept, merged.head.fields.count <= StorableFields.maxFields, !strategy.policy.write.isEmpty {
                 outcome.updates.append(CandidateUpdate(candidate: index, response: merged))

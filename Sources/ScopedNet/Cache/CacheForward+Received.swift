@@ -40,7 +40,7 @@ extension CacheForward {
     }
 
     func storage(_ reply: ServerReply) -> StorageDecision {
-        guard strategy.key(for: original) != nil else { return .refuse(.url) }
+        guard hasKey else { return .refuse(.url) }
         var stored: StoredResponse
         switch reply.stored(for: original, strategy: strategy) {
         case .success(let response): stored = response
@@ -86,8 +86,9 @@ struct ServerReply {
 
     /// As it is to be stored, or why it is not.
     func stored(for request: CacheRequest, strategy: CacheStrategy) -> Result<StoredResponse, Refusal> {
-        let stored = StorableFields.head(head, receivedAt: responseTime)
-        let facts = StoredFacts(stored, responseTime: responseTime)
+        let control = CacheControl(head.fields)
+        let stored = StorableFields.head(head, control, receivedAt: responseTime)
+        let facts = StoredFacts(stored, control, responseTime: responseTime)
         if let reason = StorageDecision.obstacle(head, facts, to: request, policy: strategy.policy) {
             return .failure(Refusal(reason: reason))
         }

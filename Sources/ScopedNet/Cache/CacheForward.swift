@@ -10,6 +10,7 @@ package struct CacheForward: Sendable {
     /// What was given to ``CacheStrategy/decide(_:candidates:now:)``; indices count in it.
     package let candidates: [StoredResponse]
     let strategy: CacheStrategy
+    let hasKey: Bool
     /// The stored response that would be the answer if it were good.
     var selected: Int?
     /// Those that a 304 may be about.
@@ -27,6 +28,7 @@ package struct CacheForward: Sendable {
         original = lookup.request
         candidates = lookup.candidates
         strategy = lookup.strategy
+        hasKey = lookup.hasKey
     }
 
     func lookup(now: WallTime, candidates: [StoredResponse]? = nil) -> CacheLookup {

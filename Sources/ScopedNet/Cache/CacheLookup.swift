@@ -8,6 +8,8 @@ struct CacheLookup {
     let now: WallTime
     let strategy: CacheStrategy
     let range: RangeField?
+    /// Whether the URL makes a key. What has candidates has one.
+    let hasKey: Bool
     /// Candidates that answer such a request by `Vary` and were stored under a policy like this one, the newest last.
     let matching: [Int]
 
@@ -15,6 +17,7 @@ struct CacheLookup {
 
     init(_ request: CacheRequest, candidates: [StoredResponse], now: WallTime, strategy: CacheStrategy) {
         self.request = request
+        hasKey = !candidates.isEmpty || CacheURL(request.url) != nil
         self.candidates = candidates
         self.now = now
         self.strategy = strategy
@@ -33,8 +36,7 @@ struct CacheLookup {
 
     /// Why the cache has nothing to say about the request at all.
     var obstacle: CacheStatus.ForwardReason? {
-        // What has candidates has a key.
-        if candidates.isEmpty, strategy.key(for: request) == nil { return .bypass }
+        if !hasKey { return .bypass }
         guard request.method == .get || request.method == .head || policy.keeps(request.method) else { return .method }
         if policy.read == .none || request.hasOriginCondition || request.isUnkeyed(policy) { return .bypass }
         return wishes.noStore ? .request : nil

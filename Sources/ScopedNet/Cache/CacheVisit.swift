@@ -57,9 +57,10 @@ final class CacheVisit: @unchecked Sendable {
         for index in outcome.removals { cache.store.remove(entryKey, variant: found.entries[index].variant) }
         for update in outcome.updates {
             let response = update.response
+            let hints = hints(response)
             cache.store.update(
-                found.entries[update.candidate], metadata: response.encoded(), freshUntil: response.freshUntil(forward),
-                isRevalidatable: response.isRevalidatable)
+                found.entries[update.candidate], metadata: response.encoded(), freshUntil: hints.freshUntil,
+                isRevalidatable: hints.isRevalidatable)
         }
     }
 
@@ -85,12 +86,20 @@ final class CacheVisit: @unchecked Sendable {
 
     private func put(_ response: StoredResponse, _ body: NewBody, replacing replaced: [Int]) {
         let entryKey = cache.entryKey(key)
-        // Unless the new one is kept, the old ones are better than nothing.
+        let hints = hints(response)
         let entry = NewEntry(
-            key: entryKey, variant: Self.newVariant(), metadata: response.encoded(), body: body, freshUntil: response.freshUntil(forward),
-            isRevalidatable: response.isRevalidatable)
+            key: entryKey, variant: Self.newVariant(), metadata: response.encoded(), body: body, freshUntil: hints.freshUntil,
+            isRevalidatable: hints.isRevalidatable)
+        // Unless the new one is kept, the old ones are better than nothing.
         guard cache.store.put(entry, ticket: found.ticket) == .accepted else { return }
-        for index in replaced { cache.store.remove(entryKey, variant: found.entries[index].variant) }
+        for index in forward.leaving(replaced, for: response) { cache.store.remove(entryKey, variant: found.entries[index].variant) }
+    }
+
+    /// For eviction only: the rules decide anew when it is used.
+    private func hints(_ response: StoredResponse) -> (freshUntil: Date, isRevalidatable: Bool) {
+        let horizon = response.horizon(forward.strategy.policy)
+        let last = max(horizon.fresh, horizon.staleWhileRevalidate, horizon.staleIfError)
+        return (Date(timeIntervalSince1970: last.secondsSince1970), horizon.canBeValidated)
     }
 
     /// Stored responses of one key are told apart by nothing but this.
@@ -143,16 +152,6 @@ extension Store {
         guard count == length else { return nil }
         return try writer.finish()
     }
-}
-
-extension StoredResponse {
-    /// For eviction only: the rules decide anew when it is used.
-    fileprivate func freshUntil(_ forward: CacheForward) -> Date? {
-        let freshness = Freshness(self, now: responseTime, policy: forward.strategy.policy)
-        return Date(timeIntervalSince1970: responseTime.secondsSince1970 + freshness.remaining)
-    }
-
-    fileprivate var isRevalidatable: Bool { !validators.isEmpty }
 }
 
 extension CacheHead {

@@ -22,7 +22,12 @@ struct StoredFacts: Equatable {
     }
 
     init(_ head: CacheHead, responseTime: WallTime) {
-        control = CacheControl(head.fields)
+        self.init(head, CacheControl(head.fields), responseTime: responseTime)
+    }
+
+    /// - Parameter control: the directives of `head`.
+    init(_ head: CacheHead, _ control: CacheControl, responseTime: WallTime) {
+        self.control = control
         date = head.date(now: responseTime) ?? responseTime
         validators = Validators(head, date: date, now: responseTime)
         ageWhenReceived = AgeField.parse(head.fields) ?? 0

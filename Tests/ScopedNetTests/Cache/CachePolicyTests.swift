@@ -41,6 +41,20 @@ import Testing
         #expect(empty.ask().body == "from the server")
     }
 
+    /// The caller has the stored one already: errors are told as errors.
+    @Test func theSecondDeliveryIsWhatTheServerSays() {
+        for control in ["max-age=60", "max-age=1", "max-age=1, stale-while-revalidate=60", "max-age=1, stale-if-error=60"] {
+            var table = table("Cache-Control: \(control)", "ETag: \"a\"", after: 5) { $0.read = .thenNetwork }
+            let part = table.send(.get, "http://a.test/", HTTPFields(lines: ["Range: bytes=0-1"])) { _ in .init(206, body: "ne") }
+            #expect(part.body == "st")
+            #expect(part.beside.first?.fields[.range] == "bytes=0-1")
+            #expect(part.second == .init(status: 206, body: "ne"))
+            #expect(table.send { _ in nil }.second == .init(status: nil, body: ""))
+            #expect(table.send { _ in .init(503, body: "error") }.second == .init(status: 503, body: "error"))
+            #expect(table.send { _ in .init(304) }.second == .init(status: 200, body: "stored"))
+        }
+    }
+
     @Test(arguments: ["no-cache", "max-age=1, must-revalidate"])
     func cachedThenNetworkDoesNotShowWhatMustNotBeStale(_ control: String) {
         var table = table("Cache-Control: \(control)", "ETag: \"a\"", after: 5) { $0.read = .thenNetwork }
@@ -68,6 +82,8 @@ import Testing
         let hits = immutable.hits()
         #expect(hits)
         var stale = self.table("Cache-Control: max-age=1, immutable", after: 5) { $0.read = .revalidate }
+        #expect(stale.ask(HTTPFields(lines: ["Cache-Control: max-stale"])).sent.count == 1)
+        stale = self.table("Cache-Control: max-age=1, immutable", after: 5) { $0.read = .revalidate }
         #expect(stale.ask().sent.map { $0.fields[.cacheControl] } == ["max-age=0"])
     }
 

@@ -8,7 +8,8 @@ import Testing
     private let now = CacheTable.start
 
     private func stored(_ lines: [String], status: Int = 200, delay: Double = 0) -> StoredResponse {
-        let head = StorableFields.head(CacheHead(status: status, fields: HTTPFields(lines: lines)), receivedAt: now)
+        let fields = HTTPFields(lines: lines)
+        let head = StorableFields.head(CacheHead(status: status, fields: fields), CacheControl(fields), receivedAt: now)
         return StoredResponse(
             head: head, method: .get, requestTime: now + -delay, responseTime: now, vary: VaryRule(names: [], selections: [[]]),
             content: .complete(length: 0))

@@ -392,6 +392,17 @@ import Testing
         #expect(given.body == Self.whole)
     }
 
+    @Test func offlineAnOlderWholeIsBetterThanABeginning() {
+        var table = CacheTable()
+        table.store(.init(200, HTTPFields(lines: ["Cache-Control: max-age=1", "ETag: \"old\""]), body: "old"))
+        table.wait(5)
+        table.store(.init(200, HTTPFields(lines: Self.strong), body: Self.whole, brokenAfter: 4))
+        table.policy.read = .only
+        let given = table.ask()
+        #expect(given.sent.isEmpty)
+        #expect(given.body == "old")
+    }
+
     @Test func aCallersOwnConditionIsNotMixedWithACompletion() {
         var table = interrupted(Self.strong)
         let given = table.ask(HTTPFields(lines: ["If-None-Match: \"x\""]))

@@ -200,6 +200,12 @@ import Testing
         #expect(table.entries().isEmpty == isGone)
     }
 
+    @Test func thatHoldsWhereNoConditionCouldBeSent() {
+        var table = table([])
+        _ = table.send { _ in .init(200, HTTPFields(lines: ["Cache-Control: no-store"])) }
+        #expect(table.entries().isEmpty)
+    }
+
     @Test func aBodyThatBreaksOffDoesNotCostWhatWasThere() {
         var table = table(["ETag: \"a\""])
         let reply = CacheTable.Reply(200, HTTPFields(lines: ["Cache-Control: max-age=60"]), body: "newer", brokenAfter: 2)

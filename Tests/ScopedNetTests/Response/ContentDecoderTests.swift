@@ -225,6 +225,23 @@ import Testing
     }
 
     #if Zstd
+    /// The library reads frames of its versions before 1.0 too, where it was built so; what came out depended on how they were cut.
+    @Test func framesOfOldVersionsAreRefusedHoweverTheyAreCut() throws {
+        let legacy: [UInt8] = [0x25, 0xb5, 0x2f, 0xfd, 0x00, 0xca, 0x22, 0x3a]
+        for cut in 0...legacy.count {
+            let decoder = try #require(ContentDecoder.make(for: "zstd"))
+            var output: [UInt8] = []
+            #expect(throws: ContentDecodingError.corrupt(coding: "zstd", detail: "no frame of RFC 8878")) {
+                try legacy[..<cut].withUnsafeBytes { try decoder.decode($0, appendingTo: &output) }
+                try legacy[cut...].withUnsafeBytes { try decoder.decode($0, appendingTo: &output) }
+            }
+        }
+    }
+
+    @Test func aFrameThatEndsInItsFirstBytesIsTruncated() throws {
+        #expect(error([0x28, 0xb5], "zstd") == .truncated(coding: "zstd"))
+    }
+
     /// A window of 128 MiB in the frame header: to be refused before anything of that size is allocated.
     @Test func aFrameMayNotAskForALargeWindow() {
         let header: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 17 << 3, 0x01, 0x00, 0x00]

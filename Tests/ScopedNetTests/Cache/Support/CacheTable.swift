@@ -30,6 +30,13 @@ struct CacheTable {
         var isBroken = false
         /// Of what went on beside the answer.
         var beside: [CacheRequest] = []
+        /// What that gave: the second delivery of a caller who wanted one.
+        var second: Second?
+    }
+
+    struct Second: Equatable {
+        var status: Int?
+        var body: String
     }
 
     struct Entry {
@@ -75,7 +82,9 @@ struct CacheTable {
         case .serve(let answer): return given(answer, entries)
         case .serveAndForward(let answer, let forward):
             var given = given(answer, entries)
-            given.beside = exchange(forward, key, entries, server).sent
+            let second = exchange(forward, key, entries, server)
+            given.beside = second.sent
+            given.second = Second(status: second.status, body: second.body)
             return given
         case .forward(let forward): return exchange(forward, key, entries, server)
         case .unavailable(let head, let status): return Given(status: head.status, fields: head.fields, cacheStatus: status)

@@ -1,0 +1,159 @@
+import CStore
+import Glibc
+import Synchronization
+
+/// Writes what stores still hold when the process is asked to end (SIGTERM, SIGINT), and then lets the signal do what it would have done.
+///
+/// For programs that handle these signals in no other way. Made once, when the program begins; a program that handles them itself calls
+/// `close()` on its stores instead. When it is dropped, the former handling is back.
+///
+/// The first signal is held while the stores write, for `limit` at most; then the former handling is restored, and the signal is sent to the
+/// process again. A second signal meanwhile ends the process at once if that is what it does.
+public final class TerminationFlush: Sendable {
+    private let run: Run
+
+    /// SIGTERM and SIGINT.
+    public static var defaultSignals: [Int32] { [SIGTERM, SIGINT] }
+
+    /// - Parameters:
+    ///   - stores: held until the signal or the end of this object.
+    ///   - signals: those to wait for.
+    ///   - limit: how long the stores may take.
+    /// - Throws: `unavailable` when there is one already: a signal has one handling in a process.
+    public init(_ stores: [Store], signals: [Int32] = TerminationFlush.defaultSignals, limit: Duration = .seconds(2)) throws(StoreError) {
+        guard !Self.isInstalled.exchange(true, ordering: .acquiringAndReleasing) else {
+            throw StoreError(.unavailable, "there is a TerminationFlush already")
+        }
+        // Made once and never closed: a handler that is just running on some thread writes to it still.
+        var bell = Self.bell.load(ordering: .acquiring)
+        if bell < 0 { bell = cstore_eventfd() }
+        guard bell >= 0 else {
+            Self.isInstalled.store(false, ordering: .releasing)
+            throw StoreError(call: "eventfd", path: "", errno: errno)
+        }
+        Self.bell.store(bell, ordering: .releasing)
+        let run = Run(stores: stores.map(\.engine), limit: limit, bell: bell)
+        self.run = run
+        guard SystemThread.spawn(name: "store-signals", { run.wait() }) else {
+            Self.isInstalled.store(false, ordering: .releasing)
+            throw StoreError(.system, "the process can have no further thread")
+        }
+        run.install(signals)
+    }
+
+    deinit { run.stop() }
+
+    private static let isInstalled = Atomic(false)
+    /// What the handler may touch: read there without a lock, and made before any handler is.
+    private static let bell = Atomic<Int32>(-1)
+    private static let pending = Atomic<Int32>(0)
+
+    private final class Run: Sendable {
+        private let engines: [StoreEngine]
+        private let limit: Duration
+        private let bell: Int32
+        /// Nil once they are restored.
+        private let former = Lock<[Int32: sigaction]?>([:])
+
+        init(stores: [StoreEngine], limit: Duration, bell: Int32) {
+            engines = stores
+            self.limit = limit
+            self.bell = bell
+        }
+
+        func install(_ signals: [Int32]) {
+            for signal in signals {
+                var action = sigaction()
+                // Async-signal-safe (signal-safety(7)): two atomics and a write. errno is as it was, afterwards.
+                action.__sigaction_handler.sa_handler = { signal in
+                    let saved = errno
+                    TerminationFlush.pending.store(signal, ordering: .releasing)
+                    var one: UInt64 = 1
+                    write(TerminationFlush.bell.load(ordering: .acquiring), &one, 8)
+                    errno = saved
+                }
+                action.sa_flags = Int32(SA_RESTART)
+                var old = sigaction()
+                if sigaction(signal, &action, &old) == 0 { former.withLock { $0?[signal] = old } }
+            }
+        }
+
+        /// On a thread of its own, until the first signal or the end.
+        func wait() {
+            var poll = pollfd(fd: bell, events: Int16(POLLIN), revents: 0)
+            while Glibc.poll(&poll, 1, -1) < 0 && errno == EINTR {}
+            let signal = TerminationFlush.pending.exchange(0, ordering: .acquiringAndReleasing)
+            let wasInstalled = restore()
+            if signal != 0 && wasInstalled {
+                flush()
+                kill(getpid(), signal)
+            }
+            var count: UInt64 = 0
+            read(bell, &count, 8)
+            TerminationFlush.isInstalled.store(false, ordering: .releasing)
+        }
+
+        func stop() {
+            var one: UInt64 = 1
+            if restore() { write(bell, &one, 8) }
+        }
+
+        /// - Returns: false when that was done before.
+        private func restore() -> Bool {
+            let former = former.withLock { former in
+                defer { former = nil }
+                return former
+            }
+            guard let former else { return false }
+            for (signal, var action) in former { sigaction(signal, &action, nil) }
+            return true
+        }
+
+        private func flush() {
+            let done = Signal(count: engines.count)
+            for engine in engines {
+                let isQueued = engine.writer.enqueue {
+                    _ = engine.drain()
+                    engine.writeTouches()
+                    done.countDown()
+                }
+                if !isQueued { done.countDown() }
+            }
+            done.wait(for: limit)
+        }
+    }
+}
+
+/// Opens when it has been counted down.
+private final class Signal: @unchecked Sendable {
+    // Safety: the semaphore lives at a fixed place from init to deinit, and its operations are safe from any thread.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+    private let count: Int
+
+    init(count: Int) {
+        self.count = count
+        semaphore = .allocate(capacity: 1)
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func countDown() { sem_post(semaphore) }
+
+    func wait(for limit: Duration) {
+        var end = timespec()
+        clock_gettime(CLOCK_REALTIME, &end)
+        let (seconds, attoseconds) = limit.components
+        let nanoseconds = end.tv_nsec + Int(attoseconds / 1_000_000_000)
+        end.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
+        end.tv_nsec = nanoseconds % 1_000_000_000
+        for _ in 0..<count {
+            while sem_timedwait(semaphore, &end) != 0 {
+                if errno != EINTR { return }
+            }
+        }
+    }
+}
