@@ -13,6 +13,11 @@ let settings: [SwiftSetting] = [
 // The sanitizer runs of `Scripts/test` build the library and its race tests only: SwiftNIO and BoringSSL stay out of them.
 let leanBuild = Context.environment["SCOPEDNET_LEAN"] == "1"
 
+let serviceLifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
+let unixSignals: Target.Dependency = .product(
+    name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
+
 var products: [Product] = [
     .library(name: "ScopedNet", targets: ["ScopedNet"]),
     .library(name: "ScopedNetFoundation", targets: ["ScopedNetFoundation"]),
@@ -49,7 +54,7 @@ var targets: [Target] = [
         ],
         swiftSettings: settings
     ),
-    .target(name: "ScopedNetFoundation", dependencies: ["ScopedNet"], swiftSettings: settings),
+    .target(name: "ScopedNetFoundation", dependencies: ["ScopedNet", "Reachability"], swiftSettings: settings),
     .target(
         name: "ScopedNetTesting",
         dependencies: ["ScopedNet", "Reachability", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types")],
@@ -74,7 +79,9 @@ var targets: [Target] = [
 
 if !leanBuild {
     products += [
-        .library(name: "ScopedNetTestServer", targets: ["ScopedNetTestServer"])
+        .library(name: "ScopedNetTestServer", targets: ["ScopedNetTestServer"]),
+        .library(name: "ScopedNetService", targets: ["ScopedNetService"]),
+        .executable(name: "scopednet", targets: ["ScopedNetTool"]),
     ]
     dependencies += [
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
@@ -83,6 +90,8 @@ if !leanBuild {
         .package(url: "https://github.com/apple/swift-certificates", from: "1.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.0.0"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.0.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     ]
     targets += [
         .target(
@@ -102,7 +111,10 @@ if !leanBuild {
         ),
         .testTarget(
             name: "ScopedNetTests",
-            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "Reachability"],
+            dependencies: [
+                "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "ScopedNetService", "Reachability",
+                serviceLifecycle, unixSignals,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -129,7 +141,50 @@ if !leanBuild {
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Demo",
-            exclude: ["Assets", "README.md"],
+            exclude: ["Assets", "Daemon", "README.md"],
+            swiftSettings: settings
+        ),
+        // A dependency that only one product has hangs on a trait, so that who does without the product need not even fetch it.
+        .target(
+            name: "ScopedNetService",
+            dependencies: ["ScopedNet", "Reachability", serviceLifecycle, .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ScopedNetServiceTests",
+            dependencies: [
+                "ScopedNetService", "ScopedNet", "ScopedNetTesting", "ScopedNetTestServer", "Reachability", "DemoDaemon", "ForkProbe",
+                "TestProcesses", serviceLifecycle, unixSignals, .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "DemoDaemon",
+            dependencies: [
+                "ScopedNetService", "ScopedNet", "Reachability", serviceLifecycle, unixSignals,
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Demo/Daemon",
+            exclude: ["README.md", "demo-daemon.service"],
+            swiftSettings: settings
+        ),
+        .target(name: "TestProcesses", dependencies: ["CNetlink"], path: "Tests/TestProcesses", swiftSettings: settings),
+        // What becomes of a session and a monitor on the other side of fork(2): no test process may do that to itself.
+        .executableTarget(
+            name: "ForkProbe", dependencies: ["ScopedNet", "Reachability"], path: "Tests/ForkProbe", swiftSettings: settings),
+        .executableTarget(
+            name: "ScopedNetTool",
+            dependencies: [
+                "ScopedNet", "Reachability",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(
+                    name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTool"])),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ScopedNetToolTests",
+            dependencies: ["ScopedNetTool", "ScopedNet", "ScopedNetTestServer", "TestProcesses"],
             swiftSettings: settings
         ),
     ]
@@ -155,7 +210,9 @@ let package = Package(
     traits: [
         .trait(name: "Brotli", description: "Decode `Content-Encoding: br` (needs libbrotli-dev)."),
         .trait(name: "Zstd", description: "Decode `Content-Encoding: zstd` (needs libzstd-dev)."),
-        .default(enabledTraits: ["Brotli", "Zstd"]),
+        .trait(name: "ServiceLifecycle", description: "The services of ScopedNetService (needs swift-service-lifecycle)."),
+        .trait(name: "CommandLineTool", description: "The scopednet command (needs swift-argument-parser)."),
+        .default(enabledTraits: ["Brotli", "Zstd", "ServiceLifecycle", "CommandLineTool"]),
     ],
     dependencies: dependencies,
     targets: targets

@@ -308,7 +308,10 @@ private struct Samples: Sendable {
     // MARK: The articles
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    private static let catalogs = ["Sources/ScopedNet/ScopedNet.docc", "Sources/ScopedNetTesting/ScopedNetTesting.docc"]
+    private static let catalogs = [
+        "Sources/ScopedNet/ScopedNet.docc", "Sources/ScopedNetTesting/ScopedNetTesting.docc",
+        "Sources/ScopedNetService/ScopedNetService.docc",
+    ]
 
     private static let articles: [String] = {
         let files = catalogs.flatMap { catalog in
@@ -345,13 +348,13 @@ private struct Samples: Sendable {
         #expect(
             names == [
                 "README.md", "Caching.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md", "LeakTests.md",
-                "ScopedNetTesting.md",
+                "ScopedNetTesting.md", "ScopedNetService.md",
             ])
         #expect(try Self.articles.map { try Self.samples(of: $0).count }.reduce(0, +) >= 20)
     }
 
     @Test(arguments: articles) func samplesStandHereWordForWord(_ article: String) throws {
-        let sources = ["DocumentationTests.swift", "LeakTestSamples.swift"]
+        let sources = ["DocumentationTests.swift", "LeakTestSamples.swift", "ServiceSamples.swift"]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetTests/\($0)") }.joined(separator: "\n") + "\n"
         for sample in try Self.samples(of: article) {
             let isHere = here.contains("\n" + sample.joined(separator: "\n") + "\n")

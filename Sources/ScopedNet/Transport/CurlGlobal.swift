@@ -6,19 +6,20 @@ import Synchronization
 ///
 /// OpenSSL frees its tables in an exit handler; a network thread still inside a handshake would then crash the process (the stock
 /// client does). Our handler is registered after OpenSSL's, so it runs before: it asks each loop to park and waits until they have,
-/// for half a second at most.
+/// for half a second at most. A child of fork(2) has none of these threads and waits for nobody.
 enum CurlGlobal {
     private static let isExiting = Atomic<Bool>(false)
     private static let running = Atomic<Int>(0)
     private static let wakers = Lock<[Int32]>([])
 
-    private static let prepared: Bool = {
+    /// The process whose threads are counted here.
+    private static let owner: pid_t = {
         curl_global_init(SCURL_GLOBAL_ALL)
         atexit { CurlGlobal.park() }
-        return true
+        return getpid()
     }()
 
-    static func prepare() { _ = prepared }
+    static func prepare() { _ = owner }
 
     static var mustPark: Bool { isExiting.load(ordering: .acquiring) }
 
@@ -39,6 +40,7 @@ enum CurlGlobal {
     }
 
     private static func park() {
+        guard getpid() == owner else { return }
         isExiting.store(true, ordering: .sequentiallyConsistent)
         let descriptors = wakers.withLock { $0 }
         var one: UInt64 = 1

@@ -6,6 +6,10 @@ import Testing
 
 /// The whole library against the scenarios of the public suite: sockets, database and all.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct LibraryConformanceTests {
+    /// Wants a transfer coding accepted that nobody knows. The transport refuses such responses: where they end is a matter of opinion, and two
+    /// readers with two opinions are how one response is made to speak inside another (RFC 9112 section 11.2).
+    private static let refused = "headers-store-Transfer-Encoding"
+
     @Test(arguments: LibraryDriver.Medium.allCases)
     func theLibraryScoresWhatItsRulesPromise(_ medium: LibraryDriver.Medium) async throws {
         let server = LoopbackServer()
@@ -17,11 +21,11 @@ import Testing
         let score = await runner.run(CacheScenario.all)
         await server.stop()
         print("HTTP cache, library, \(medium.rawValue)\n\(score)")
-        #expect(score.passed(.required) == 137)
+        #expect(score.passed(.required) == 136)
         #expect(score.passed(.optimal) >= 72)
         for kind in CacheScenario.Kind.allCases {
             let surprises = CacheScenario.Coverage.allCases.flatMap { score.surprises(kind, $0) }
-            #expect(surprises == [], "\(kind.rawValue)")
+            #expect(surprises.filter { !$0.hasPrefix(Self.refused) } == [], "\(kind.rawValue)")
         }
     }
 }

@@ -1,0 +1,45 @@
+import Reachability
+
+/// The command line.
+struct DaemonOptions: Sendable {
+    var url = ""
+    var interval: Duration = .seconds(30)
+    var wantsHelp = false
+
+    static let help = """
+        Usage: DemoDaemon [--every SECONDS] URL
+
+        Asks URL every 30 seconds, or as told, and logs to standard error whether it answers; when it does not, also how the
+        network is. SIGTERM and SIGINT end it in order: the request under way may finish, for ten seconds at most.
+
+        Under systemd (Type=notify) it reports READY, STOPPING and the network as STATUS.
+
+        Exit status: 0 ended in order · 64 wrong usage · 70 it could not begin or go on
+        """
+
+    init(_ arguments: [String]) throws(UsageError) {
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--every":
+                guard let text = rest.popFirst(), let seconds = Double(text), seconds > 0, seconds < 1e9 else {
+                    throw UsageError("--every needs a number of seconds, such as 2.5")
+                }
+                interval = .seconds(seconds)
+            case "-h", "--help": wantsHelp = true
+            case _ where argument.hasPrefix("-"): throw UsageError("unknown option \(argument)")
+            default:
+                guard argument.contains("://"), Target(argument) != nil else {
+                    throw UsageError("'\(argument)' is not a URL: write it with http:// or https://")
+                }
+                url = argument
+            }
+        }
+        guard wantsHelp || !url.isEmpty else { throw UsageError("a URL is missing") }
+    }
+
+    struct UsageError: Error, CustomStringConvertible {
+        let description: String
+        init(_ description: String) { self.description = description }
+    }
+}

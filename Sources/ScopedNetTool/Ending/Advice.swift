@@ -1,0 +1,57 @@
+import ScopedNet
+
+/// What to do about an error (pure): the half of a message that helps.
+enum Advice {
+    /// Nil where there is nothing to add.
+    static func about(_ error: NetworkError) -> String? {
+        switch error.code {
+        case .unacceptableStatus: error.response.flatMap { about(status: $0.status) }
+        case .fileUnreadable where error.phase < .resolving: "check that the file is there and may be read"
+        default: texts[error.code]
+        }
+    }
+
+    static func about(status: Int) -> String? {
+        switch status {
+        case 401: "give credentials, as in -H 'Authorization: Bearer TOKEN'"
+        case 403: "these credentials are not enough, or the resource is not for you"
+        case 404, 410: "check the path of the URL"
+        case 405: "try another --method"
+        case 407: "put the credentials into the proxy's URL (https_proxy=http://USER:PASSWORD@HOST:PORT)"
+        case 415: "name the type of the body, as in -H 'Content-Type: application/json'"
+        case 408, 429, 500...599: "the server may answer later: try again"
+        default: nil
+        }
+    }
+
+    private static let texts: [NetworkError.Code: String] = [
+        .invalidURL: "write the whole URL, as in https://example.org/path, in quotes if it holds & or ?",
+        .unsupportedScheme: "only http:// and https:// URLs can be fetched",
+        .invalidHeader: "write header fields as -H 'Name: value', on one line",
+        .invalidOption: "see --help",
+        .nameNotResolved: "check the spelling; 'scopednet path HOST' says whether there is a network at all",
+        .proxyNotResolved: "check http_proxy, https_proxy and all_proxy in the environment",
+        .proxyFailed: "check http_proxy, https_proxy and all_proxy in the environment",
+        .connectionRefused: "nobody listens there: check the port, and that the server runs",
+        .connectionFailed: "'scopednet path HOST' says what is wrong with the way there",
+        .connectTimeout: "the host is silent: check the address, or allow more with --connect-timeout SECONDS",
+        .firstByteTimeout: "the server is silent: try again later",
+        .idleTimeout: "the server fell silent: try again later",
+        .totalTimeout: "allow more with --timeout SECONDS",
+        .tlsFailed: "check that the port speaks TLS; -v shows how far it came",
+        .certificateUntrusted: "if you trust the authority that signed it, give its certificate with --cacert FILE",
+        .certificateExpired: "check this machine's clock; otherwise the server needs a new certificate",
+        .certificateWrongHost: "use the name that the certificate was made for",
+        .fileUnreadable: "check that the file of --cacert is there and in PEM format",
+        .fileUnwritable: "check that the folder exists and may be written to",
+        .diskFull: "make room and try again; nothing was replaced",
+        .truncatedBody: "try again: the connection ended before the body did",
+        .connectionLost: "try again",
+        .badResponse: "check that the port speaks HTTP",
+        .tooManyRedirects: "allow more with --max-redirects COUNT, or see with -v where they lead",
+        .redirectLoop: "see with -v where the redirects lead",
+        .redirectRefused: "fetch the target itself if you trust it; -v shows it",
+        .bodyTooLarge: "use 'scopednet download', which has no limit",
+        .resources: "this process may not open as many files or threads as it needs: see ulimit -a",
+    ]
+}

@@ -1,0 +1,24 @@
+import ScopedNet
+
+/// The end of a command that did not do what it was asked to: what is said on standard error, and the exit status.
+struct ToolFailure: Error, Sendable {
+    let status: ExitStatus
+    /// Nil says nothing.
+    let message: String?
+    let network: NetworkError?
+
+    init(_ status: ExitStatus, _ message: String?, network: NetworkError? = nil) {
+        self.status = status
+        self.message = message
+        self.network = network
+    }
+
+    /// - Parameter subject: what it was about, a URL as a rule.
+    init(_ error: NetworkError, about subject: String) {
+        let what = error.message.isEmpty ? "\(error.code)" : error.message
+        let advice = Advice.about(error).map { "\n  \($0)" } ?? ""
+        self.init(.of(error), "\(subject): \(what)\(advice)", network: error)
+    }
+
+    static let brokenPipe = ToolFailure(.brokenPipe, nil)
+}

@@ -1,0 +1,56 @@
+import HTTPTypes
+import ScopedNet
+
+/// Writes each doorway of a request to standard error, as `curl -v` does: `*` for what happens, `>` for what is sent, `<` for what comes. Secrets
+/// are masked.
+struct VerboseObserver: RequestObserver {
+    let console: Console
+    private let mask = SecretMask()
+    private let start = ContinuousClock.now
+
+    init(_ console: Console) { self.console = console }
+
+    func observe(_ event: RequestEvent) {
+        for line in lines(event) { console.report(line) }
+    }
+
+    private func lines(_ event: RequestEvent) -> [String] {
+        switch event.kind {
+        case .started(let attempt):
+            let run = event.run
+            var lines = attempt > 1 ? [note(event, "attempt \(attempt)")] : []
+            lines.append("> \(run.method) \(mask.maskedURL(run.url))")
+            lines += run.headers.map { "> \($0.name.rawName): \(mask.maskedValue($0.value, ofField: $0.name.rawName).printable)" }
+            return lines
+        case .headReceived(let head), .informational(let head):
+            return ["< \(head)".printable]
+                + head.headers.map { "< \($0.name.rawName): \(mask.maskedValue($0.value, ofField: $0.name.rawName).printable)" }
+        default:
+            return text(event.kind).map { [note(event, $0)] } ?? []
+        }
+    }
+
+    private func note(_ event: RequestEvent, _ text: String) -> String {
+        let milliseconds = Int((event.time - start) / .milliseconds(1))
+        return "* \(milliseconds) ms: \(text.printable)"
+    }
+
+    private func text(_ kind: RequestEvent.Kind) -> String? {
+        switch kind {
+        case .queued(let position): return "waits for a connection, number \(position)"
+        case .nameResolved: return "name resolved"
+        case .connected(let timings):
+            let how = timings.isReused ? "uses the connection" : "connected"
+            return "\(how) to \(timings.remoteAddress) port \(timings.remotePort)"
+        case .secured: return "TLS established"
+        case .requestSent: return "request sent"
+        case .redirected(let from, let to, let status): return "\(status): \(mask.maskedURL(from)) leads to \(mask.maskedURL(to))"
+        case .retryDecided(let reason, let after): return after.map { "tries again after \($0): \(reason)" } ?? "not tried again: \(reason)"
+        case .attemptFinished(let metrics, let error):
+            if let error { return "\(error)" }
+            return "\(metrics.bodyBytesReceived) bytes of body received, \(metrics.bodyBytesSent) sent"
+        case .cancelled(let reason): return "cancelled: \(reason)"
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+import ScopedNetTestServer
+import TestProcesses
+import Testing
+
+/// `scopednet download`: the file is the old one or the complete new one, and nothing else is ever left in its folder.
+@Suite(.serialized) struct DownloadTests {
+    @Test func theFileIsThereAndStandardOutputIsEmpty() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            server.on("/file", .ok(.repeating(66, count: 3 << 20)))
+            let result = try await tool("download", "-o", folder.path("file"), server.url + "/file")
+            #expect(result.status == 0 && result.output == "" && result.errors == "", "\(result)")
+            let size = try FileManager.default.attributesOfItem(atPath: folder.path("file"))[.size] as? Int
+            #expect(size == 3 << 20)
+            #expect(folder.names == ["file"])
+        }
+    }
+
+    @Test func aRelativeNameIsOfTheCurrentFolder() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            server.on("/file", .ok("content"))
+            let result = try await shell("cd '\(folder.url.path)' && $T download -o file --json \(server.url)/file")
+            #expect(result.status == 0, "\(result)")
+            #expect(result.output.contains(#""file":"file""#) && result.output.contains(#""bytes":7"#))
+            let text = try folder.text("file")
+            #expect(text == "content")
+        }
+    }
+
+    @Test func anErrorPageNeverReachesTheFile() async throws {
+        let folder = try Folder()
+        try "old".write(toFile: folder.path("file"), atomically: true, encoding: .utf8)
+        try await withServer { server in
+            server.on("/gone", ScriptedResponse.ok("an error page").with { $0.status = 404 })
+            server.on("/cut", ScriptedResponse.ok("0123456789").ending(.truncate(afterBytes: 5)))
+            let missing = try await tool("download", "-o", folder.path("file"), server.url + "/gone")
+            #expect(missing.status == 22 && missing.errors.contains("check the path of the URL"), "\(missing)")
+            let cut = try await tool("download", "-o", folder.path("file"), server.url + "/cut")
+            #expect(cut.status == 18, "\(cut)")
+            let text = try folder.text("file")
+            #expect(text == "old" && folder.names == ["file"])
+        }
+    }
+
+    @Test func aPlaceThatCannotBeWrittenIs23() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            server.on("/file", .ok("x"))
+            let result = try await tool("download", "-o", folder.path("no/such/file"), server.url + "/file")
+            #expect(result.status == 23 && result.errors.contains("check that the folder exists"), "\(result)")
+        }
+    }
+
+    /// Ctrl-C, and what else asks a program to end, in the middle of the body: nothing new is left, and the old file is as it was.
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func interruptedItLeavesNothing(_ signal: Int32, _ status: Int32) async throws {
+        let folder = try Folder()
+        try "old".write(toFile: folder.path("file"), atomically: true, encoding: .utf8)
+        try await withServer { server in
+            server.on("/file", ScriptedResponse.ok(.repeating(67, count: 4 << 20)).stalling(.afterBytes(2 << 20)))
+            for _ in 0..<5 {
+                let watch = FolderWatch(folder.url.path)
+                let process = try ProgramRun([toolPath, "download", "-o", folder.path("file"), server.url + "/file"])
+                let hasBegun = await watch.waitForFile()
+                #expect(hasBegun)
+                process.send(signal)
+                let result = await process.result()
+                #expect(result.status == status && result.output == "" && result.errors == "", "\(result)")
+                #expect(folder.names == ["file"])
+            }
+            let text = try folder.text("file")
+            #expect(text == "old")
+            try await server.waitForClientsToLeave()
+        }
+    }
+
+    /// The reader of standard error leaves: that is no reason to end a download, nor to leave half of one.
+    @Test func aClosedStandardErrorDoesNotMatter() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            server.on("/file", .ok(.repeating(68, count: 1 << 20)))
+            let result = try await shell("$T download -v -o '\(folder.path("file"))' \(server.url)/file 2> >(exec 0<&-); echo $?")
+            #expect(result.output == "0\n", "\(result)")
+            #expect(folder.names == ["file"])
+        }
+    }
+}
