@@ -4,7 +4,7 @@
 minimum_swift=6.2
 minimum_curl=7.88
 supported="Debian 12 or newer and Ubuntu 24.04 or newer"
-library_packages=(libcurl4-openssl-dev zlib1g-dev libssl-dev libbrotli-dev libzstd-dev)
+library_packages=(libcurl4-openssl-dev zlib1g-dev libssl-dev libsqlite3-dev libbrotli-dev libzstd-dev)
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -159,8 +159,8 @@ toolchain_packages() {
 install_packages() {
     local package missing=() privilege=()
     if ! command -v dpkg-query >/dev/null; then
-        if command -v pkg-config >/dev/null && pkg-config --exists libcurl zlib libssl libbrotlidec libzstd; then return; fi
-        stop "This system has no apt: install pkg-config and the headers of libcurl, zlib, OpenSSL, brotli and zstd by hand."
+        if command -v pkg-config >/dev/null && pkg-config --exists libcurl zlib libssl sqlite3 libbrotlidec libzstd; then return; fi
+        stop "This system has no apt: install pkg-config and the headers of libcurl, zlib, OpenSSL, SQLite, brotli and zstd by hand."
     fi
     for package in "${library_packages[@]}"; do is_installed "$package" || missing+=("$package"); done
     # Where users do not look, administrators' commands are there all the same.
