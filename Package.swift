@@ -51,11 +51,13 @@ var targets: [Target] = [
         dependencies: ["ScopedNet", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types")],
         swiftSettings: settings
     ),
-    .testTarget(name: "ScopedNetTestingTests", dependencies: ["ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
+    // What each suite ends with; for test targets alone.
+    .target(name: "CleanSlate", dependencies: ["ScopedNet", "ScopedNetTesting"], path: "Tests/CleanSlate", swiftSettings: settings),
+    .testTarget(name: "ScopedNetTestingTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
     .systemLibrary(name: "CNetlink"),
     .target(name: "Reachability", dependencies: ["CNetlink"], swiftSettings: settings),
-    .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "CNetlink"], swiftSettings: settings),
-    .testTarget(name: "ThreadSafetyTests", dependencies: ["ScopedNet"], swiftSettings: settings),
+    .testTarget(name: "ReachabilityTests", dependencies: ["CleanSlate", "Reachability", "CNetlink"], swiftSettings: settings),
+    .testTarget(name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet"], swiftSettings: settings),
 ]
 
 if !leanBuild {
@@ -88,24 +90,24 @@ if !leanBuild {
         ),
         .testTarget(
             name: "ScopedNetTests",
-            dependencies: ["ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "Reachability"],
+            dependencies: ["CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "Reachability"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ScopedNetTestServerTests",
-            dependencies: ["ScopedNetTestServer"],
+            dependencies: ["CleanSlate", "ScopedNetTestServer"],
             swiftSettings: settings
         ),
         .target(name: "CFaults", path: "Tests/CFaults"),
         .testTarget(
             name: "FaultInjectionTests",
-            dependencies: ["CFaults", "ScopedNet", "ScopedNetTestServer", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["CFaults", "CleanSlate", "ScopedNet", "ScopedNetTestServer", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: settings
         ),
         // Servers nobody here wrote, as `Scripts/with-servers` starts them; without them its suites are skipped.
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["CleanSlate", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: settings
         ),
         .executableTarget(

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct RetryAfterTests {
+@Suite(.leavesNothing) struct RetryAfterTests {
     /// Sun, 06 Nov 1994 08:49:37 GMT
     private let now = HTTPDate(secondsSince1970: 784_111_777)
 

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct RetryBudgetTests {
+@Suite(.leavesNothing) struct RetryBudgetTests {
     private func withdraw(_ budget: inout RetryBudget, _ now: Duration) -> Bool {
         budget.withdraw(now: now)
     }

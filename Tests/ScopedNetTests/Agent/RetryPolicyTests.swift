@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct RetryPolicyTests {
+@Suite(.leavesNothing) struct RetryPolicyTests {
     private func context(
         _ outcome: RetryContext.Outcome = .status(503), attempt: Int = 1,
         _ change: (inout RetryContext) -> Void = { _ in }
