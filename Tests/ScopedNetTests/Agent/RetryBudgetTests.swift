@@ -41,6 +41,20 @@ import Testing
         #expect(budget.available(at: .seconds(1_000_000)) == 5)
     }
 
+    @Test func aDepositComesOnTopOfWhatTimeHasRefilled() {
+        var budget = RetryBudget(now: .zero)
+        #expect(withdraw(&budget, .zero))
+        budget.deposit(now: .seconds(5))
+        let available = budget.available(at: .seconds(5))
+        #expect(abs(available - 5.2) < 0.001)
+    }
+
+    @Test func withoutARefillTimeAddsNothing() {
+        var budget = RetryBudget(configuration: .init(reserve: 1, reserveRefill: .zero), now: .zero)
+        #expect(withdraw(&budget, .zero))
+        #expect(!withdraw(&budget, .seconds(1_000)))
+    }
+
     @Test func savingsDoNotMelt() {
         var budget = RetryBudget(now: .zero)
         for _ in 0..<100 { budget.deposit(now: .zero) }

@@ -38,6 +38,18 @@ import Testing
         #expect(without.decide(context(.failure(kind))) == .stop(.notRetryable))
     }
 
+    @Test func twoAttemptsAreOneRetry() {
+        let policy = RetryPolicy(maxAttempts: 2)
+        #expect(policy.decide(context()) == .retry(after: .milliseconds(500), .status(503)))
+        #expect(policy.decide(context(attempt: 2)) == .stop(.attemptsExhausted(2)))
+    }
+
+    @Test func eachTriggerHasABitOfItsOwn() {
+        let triggers: [RetryTrigger] = [.nameResolution, .connect, .tlsHandshake, .connectionLost, .refusedStream, .timeout]
+        #expect(triggers.map(\.rawValue) == [1, 2, 4, 8, 16, 32])
+        #expect(RetryTrigger.all.rawValue == 63)
+    }
+
     @Test func unknownFailuresAreNot() {
         #expect(RetryPolicy.standard.decide(context(.failure([]))) == .stop(.notRetryable))
     }

@@ -38,8 +38,10 @@ import Testing
     }
 
     @Test(arguments: ["a\u{1}b", "\u{1F}", "a\u{7F}"]) func controlsAreRefused(value: String) {
-        // `HTTPField` itself turns line ends into spaces.
-        let failure = #expect(throws: NetworkError.self) { try HeaderBlock([.userAgent: value]) }
+        // The lenient form keeps controls; line ends become spaces in either.
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .userAgent, lenientValue: Array(value.utf8)))
+        let failure = #expect(throws: NetworkError.self) { try HeaderBlock(fields) }
         #expect(failure?.code == .invalidHeader)
         #expect(failure?.message.contains("User-Agent") == true)
     }
