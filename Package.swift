@@ -101,7 +101,9 @@ if !leanBuild {
         .target(name: "CFaults", path: "Tests/CFaults"),
         .testTarget(
             name: "FaultInjectionTests",
-            dependencies: ["CFaults", "CleanSlate", "ScopedNet", "ScopedNetTestServer", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "CFaults", "CleanSlate", "ScopedNet", "ScopedNetTestServer", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: settings
         ),
         // Servers nobody here wrote, as `Scripts/with-servers` starts them; without them its suites are skipped.

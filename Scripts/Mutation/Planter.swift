@@ -60,7 +60,9 @@ final class Planter: SyntaxAnyVisitor {
     private func text(_ range: Range<Int>) -> String { String(decoding: source[range], as: UTF8.self) }
 
     private func add(_ range: Range<Int>, _ text: String, _ what: String) {
-        guard let anchor = stack.last, anchor.range.lowerBound <= range.lowerBound, range.upperBound <= anchor.range.upperBound else { return }
+        guard let anchor = stack.last, anchor.range.lowerBound <= range.lowerBound, range.upperBound <= anchor.range.upperBound else {
+            return
+        }
         let number = next
         next += 1
         guard !leftOut.contains(number) else { return }
@@ -132,8 +134,9 @@ final class Planter: SyntaxAnyVisitor {
             let isCall = expression.is(FunctionCallExprSyntax.self)
             let isAssignment =
                 expression.as(InfixOperatorExprSyntax.self).map {
-                    $0.operator.is(AssignmentExprSyntax.self) || $0.operator.trimmedDescription.hasSuffix("=")
-                        && !["==", "<=", ">=", "!="].contains($0.operator.trimmedDescription)
+                    $0.operator.is(AssignmentExprSyntax.self)
+                        || $0.operator.trimmedDescription.hasSuffix("=")
+                            && !["==", "<=", ">=", "!="].contains($0.operator.trimmedDescription)
                 } ?? false
             // An initializer has to set what it sets.
             if isCall || isAssignment, !Self.isInInitializer(node) { add(range(node), "()", "statement removed") }
@@ -177,7 +180,9 @@ final class Planter: SyntaxAnyVisitor {
     }
 
     private func render(_ anchor: Anchor, _ all: [Anchor]) -> String {
-        let inner = all.filter { $0 !== anchor && anchor.range.lowerBound <= $0.range.lowerBound && $0.range.upperBound <= anchor.range.upperBound }
+        let inner = all.filter { other in
+            other !== anchor && anchor.range.lowerBound <= other.range.lowerBound && other.range.upperBound <= anchor.range.upperBound
+        }
         let needsReturn = anchor.form == .condition || anchor.form == .bound
         let open = anchor.form == .condition ? "planted({ () -> Bool in " : anchor.form == .bound ? "planted({ " : ""
         let result = needsReturn ? "return " : ""

@@ -18,7 +18,8 @@ struct ProcessInventory: Equatable {
     static func now() -> ProcessInventory {
         var inventory = ProcessInventory()
         for task in entries(of: "/proc/self/task") {
-            let text = FileManager.default.contents(atPath: "/proc/self/task/\(task)/comm").map { String(decoding: $0, as: UTF8.self) } ?? ""
+            let name = FileManager.default.contents(atPath: "/proc/self/task/\(task)/comm") ?? Data()
+            let text = String(decoding: name, as: UTF8.self)
             if let name = threadNames.first(where: { text.hasPrefix($0) }) { inventory.threads[name, default: 0] += 1 }
         }
         for descriptor in entries(of: "/proc/self/fd") {

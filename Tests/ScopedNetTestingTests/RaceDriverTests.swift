@@ -5,7 +5,8 @@ import ScopedNetTesting
 import Synchronization
 import Testing
 
-@Suite(.leavesNothing, .enabled(if: RaceDriver.isAvailable, "the doorway of atomic steps is empty in release builds")) struct RaceDriverTests {
+@Suite(.leavesNothing, .enabled(if: RaceDriver.isAvailable, "the doorway of atomic steps is empty in release builds"))
+struct RaceDriverTests {
     /// Starts one request that is answered, and cancels it at a step; says what the cancel achieved and what was called.
     private func race(at step: RaceStep, isAnswered: Bool = true, _ act: @escaping @Sendable (Run) -> Void) async -> [String] {
         let said = Log()

@@ -18,7 +18,8 @@ import Testing
     /// The suites of a text without the trait. `@Suite` may stand on the line before its type.
     static func suitesWithoutTrait(in text: String) -> [String] {
         var bare: [String] = []
-        for match in text.matches(of: /(?m)^(@\w+ )*(@Suite(?<traits>\(.*\))?\s+)?(@MainActor )?(final )?(struct|class|enum|actor) (?<name>\w+)/) {
+        let type = /(?m)^(@\w+ )*(@Suite(?<traits>\(.*\))?\s+)?(@MainActor )?(final )?(struct|class|enum|actor) (?<name>\w+)/
+        for match in text.matches(of: type) {
             let rest = text[match.range.upperBound...]
             let body = rest.prefix(upTo: rest.range(of: "\n}")?.lowerBound ?? rest.endIndex)
             let isSuite = match.output.0.contains("@Suite") || body.contains(/\n {4}@Test\b|\n {4}@MainActor @Test\b/)

@@ -1,5 +1,5 @@
-import CleanSlate
 import CNetlink
+import CleanSlate
 import Foundation
 import Testing
 

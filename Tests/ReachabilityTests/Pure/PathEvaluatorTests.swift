@@ -1,5 +1,5 @@
-import CleanSlate
 import CNetlink
+import CleanSlate
 import Glibc
 import Testing
 

@@ -11,10 +11,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (0x00, "\\x0"), (0x0A, "\\xA"), (0x1B, "\\x1B"), (0x1F, "\\x1F"), (0x7F, "\\x7F"), (0x80, "\\x80"), (0x9F, "\\x9F"),
-        (0x2028, "\\x2028"), (0x2029, "\\x2029"), (0x202A, "\\x202A"), (0x202E, "\\x202E"), (0x2066, "\\x2066"), (0x2069, "\\x2069"),
-    ] as [(UInt32, String)])
+    @Test(
+        arguments: [
+            (0x00, "\\x0"), (0x0A, "\\xA"), (0x1B, "\\x1B"), (0x1F, "\\x1F"), (0x7F, "\\x7F"), (0x80, "\\x80"), (0x9F, "\\x9F"),
+            (0x2028, "\\x2028"), (0x2029, "\\x2029"), (0x202A, "\\x202A"), (0x202E, "\\x202E"), (0x2066, "\\x2066"), (0x2069, "\\x2069"),
+        ] as [(UInt32, String)])
     func controlsBecomeNumbers(value: UInt32, shown: String) throws {
         let scalar = try #require(Unicode.Scalar(value))
         let text = "a" + String(Character(scalar)) + "b"

@@ -73,10 +73,14 @@ import Testing
 
     @Test func onlyAnOpenGateAdmits() {
         check(
-            Self.phases.map { $0 == .open ? Row(Self.gate($0), .admitted, Self.gate(.calling)) : Row(Self.gate($0), .refused, Self.gate($0)) }
+            Self.phases.map { phase in
+                phase == .open ? Row(Self.gate(phase), .admitted, Self.gate(.calling)) : Row(Self.gate(phase), .refused, Self.gate(phase))
+            }
         ) { $0.admitCall() }
         check(
-            Self.phases.map { $0 == .open ? Row(Self.gate($0), .admitted, Self.gate(.ending)) : Row(Self.gate($0), .refused, Self.gate($0)) }
+            Self.phases.map { phase in
+                phase == .open ? Row(Self.gate(phase), .admitted, Self.gate(.ending)) : Row(Self.gate(phase), .refused, Self.gate(phase))
+            }
         ) { $0.admitEnding() }
     }
 
