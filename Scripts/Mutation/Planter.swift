@@ -149,14 +149,15 @@ final class Planter: SyntaxAnyVisitor {
         if let prefix = node.as(PrefixOperatorExprSyntax.self), prefix.operator.text == "!" {
             add(range(prefix.operator), "", "! removed")
         }
-        if let literal = node.as(BooleanLiteralExprSyntax.self) {
+        // `while true` is no decision, and what stands behind it would have to return something.
+        if let literal = node.as(BooleanLiteralExprSyntax.self), node.parent?.is(ConditionElementSyntax.self) != true {
             add(range(literal), literal.literal.text == "true" ? "false" : "true", "\(literal.literal.text) flipped")
         }
         if let literal = node.as(IntegerLiteralExprSyntax.self) {
             add(range(literal), "(\(literal.literal.text) + 1)", "\(literal.literal.text) became one more")
         }
         if let element = node.parent?.as(ConditionElementSyntax.self), element.condition.id == node.id, node.is(ExprSyntax.self),
-            !node.is(PrefixOperatorExprSyntax.self)
+            !node.is(PrefixOperatorExprSyntax.self), !node.is(BooleanLiteralExprSyntax.self)
         {
             add(range(node), "!(\(text(range(node))))", "condition negated")
         }
