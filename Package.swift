@@ -60,7 +60,9 @@ var targets: [Target] = [
         dependencies: ["ScopedNet", "Reachability", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types")],
         swiftSettings: settings
     ),
-    .testTarget(name: "ScopedNetTestingTests", dependencies: ["ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
+    // What each suite ends with; for test targets alone.
+    .target(name: "CleanSlate", dependencies: ["ScopedNet", "ScopedNetTesting"], path: "Tests/CleanSlate", swiftSettings: settings),
+    .testTarget(name: "ScopedNetTestingTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
     .systemLibrary(name: "CStore"),
     .target(
         name: "Persistence",
@@ -73,8 +75,9 @@ var targets: [Target] = [
     ),
     .systemLibrary(name: "CNetlink"),
     .target(name: "Reachability", dependencies: ["CNetlink"], swiftSettings: settings),
-    .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "ScopedNet", "CNetlink"], swiftSettings: settings),
-    .testTarget(name: "ThreadSafetyTests", dependencies: ["ScopedNet"], swiftSettings: settings),
+    .testTarget(
+        name: "ReachabilityTests", dependencies: ["CleanSlate", "Reachability", "ScopedNet", "CNetlink"], swiftSettings: settings),
+    .testTarget(name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet"], swiftSettings: settings),
 ]
 
 if !leanBuild {
@@ -112,26 +115,29 @@ if !leanBuild {
         .testTarget(
             name: "ScopedNetTests",
             dependencies: [
-                "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "ScopedNetService", "Reachability",
-                serviceLifecycle, unixSignals,
+                "CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "ScopedNetService",
+                "Reachability",
+                "Persistence", serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ScopedNetTestServerTests",
-            dependencies: ["ScopedNetTestServer"],
+            dependencies: ["CleanSlate", "ScopedNetTestServer"],
             swiftSettings: settings
         ),
         .target(name: "CFaults", path: "Tests/CFaults"),
         .testTarget(
             name: "FaultInjectionTests",
-            dependencies: ["CFaults", "ScopedNet", "ScopedNetTestServer", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "CFaults", "CleanSlate", "ScopedNet", "ScopedNetTestServer", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: settings
         ),
         // Servers nobody here wrote, as `Scripts/with-servers` starts them; without them its suites are skipped.
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["CleanSlate", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -153,7 +159,8 @@ if !leanBuild {
         .testTarget(
             name: "ScopedNetServiceTests",
             dependencies: [
-                "ScopedNetService", "ScopedNet", "ScopedNetTesting", "ScopedNetTestServer", "Reachability", "DemoDaemon", "ForkProbe",
+                "CleanSlate", "ScopedNetService", "ScopedNet", "ScopedNetTesting", "ScopedNetTestServer", "Reachability", "DemoDaemon",
+                "ForkProbe",
                 "TestProcesses", serviceLifecycle, unixSignals, .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -184,7 +191,7 @@ if !leanBuild {
         ),
         .testTarget(
             name: "ScopedNetToolTests",
-            dependencies: ["ScopedNetTool", "ScopedNet", "ScopedNetTestServer", "TestProcesses"],
+            dependencies: ["CleanSlate", "ScopedNetTool", "ScopedNet", "ScopedNetTestServer", "TestProcesses"],
             swiftSettings: settings
         ),
     ]

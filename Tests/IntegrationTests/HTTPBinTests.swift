@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNet
 import Testing
 
 /// httpbin on gunicorn: what comes back says what was sent.
-@Suite(.serialized, .enabled(if: Servers.httpbin.http != nil, Servers.whyNoHTTPBin), .timeLimit(.minutes(3)))
+@Suite(.leavesNothing, .serialized, .enabled(if: Servers.httpbin.http != nil, Servers.whyNoHTTPBin), .timeLimit(.minutes(3)))
 struct HTTPBinTests {
     private struct Echo: Decodable, Sendable {
         var method: String?

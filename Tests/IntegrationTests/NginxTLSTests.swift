@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNet
 import Testing
 
 /// TLS and HTTP/2 as nginx and OpenSSL speak them.
-@Suite(.serialized, .enabled(if: Servers.nginx.https != nil, Servers.whyNoNginx), .timeLimit(.minutes(3)))
+@Suite(.leavesNothing, .serialized, .enabled(if: Servers.nginx.https != nil, Servers.whyNoNginx), .timeLimit(.minutes(3)))
 struct NginxTLSTests {
     private func text(_ url: String, _ session: Session) async throws -> String {
         String(decoding: try await session.request(url).response().body, as: UTF8.self)

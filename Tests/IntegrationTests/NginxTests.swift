@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNet
 import Testing
 
 /// HTTP/1.1 as nginx speaks it.
-@Suite(.serialized, .enabled(if: Servers.nginx.http != nil, Servers.whyNoNginx), .timeLimit(.minutes(3)))
+@Suite(.leavesNothing, .serialized, .enabled(if: Servers.nginx.http != nil, Servers.whyNoNginx), .timeLimit(.minutes(3)))
 struct NginxTests {
     private struct Post: Decodable, Sendable, Equatable {
         var id: Int

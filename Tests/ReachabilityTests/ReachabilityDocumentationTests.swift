@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Reachability
 import Testing
@@ -59,7 +60,7 @@ private struct Samples: Sendable {
     }
 }
 
-@Suite struct ReachabilityDocumentationTests {
+@Suite(.leavesNothing) struct ReachabilityDocumentationTests {
     private static let root = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 

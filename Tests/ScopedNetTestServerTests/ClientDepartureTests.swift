@@ -1,8 +1,9 @@
+import CleanSlate
 import ScopedNetTestServer
 import Testing
 
 /// The server's main use as a witness: it notices the client leave, and its counters stand still from then on.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .timeLimit(.minutes(1)))
 struct ClientDepartureTests {
     @Test func stalledResponseEndsWhenTheClientLeaves() async throws {
         try await withServer { server async throws in

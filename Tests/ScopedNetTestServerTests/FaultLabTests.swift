@@ -1,8 +1,9 @@
+import CleanSlate
 import ScopedNetTestServer
 import Testing
 
 /// The faults, as a client sees them that nobody here wrote.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .timeLimit(.minutes(1)))
 struct FaultLabTests {
     /// curl's exit codes: 1 unsupported, 8 weird reply, 18 partial file, 52 nothing received, 56 receive failure.
     @Test(arguments: [

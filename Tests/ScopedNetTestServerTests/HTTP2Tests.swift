@@ -1,7 +1,8 @@
+import CleanSlate
 import ScopedNetTestServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .timeLimit(.minutes(1)))
 struct HTTP2Tests {
     private func configuration() throws -> LoopbackServer.Configuration {
         .init(tls: try TestAuthority().makeServerIdentity(), protocols: [.http2, .http1])

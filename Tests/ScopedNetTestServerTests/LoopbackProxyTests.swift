@@ -1,7 +1,8 @@
+import CleanSlate
 import ScopedNetTestServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .timeLimit(.minutes(1)))
 struct LoopbackProxyTests {
     private func withProxy(
         _ configuration: LoopbackProxy.Configuration = .init(), _ test: (LoopbackProxy) async throws -> Void

@@ -1,7 +1,8 @@
+import CleanSlate
 import ScopedNetTestServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .timeLimit(.minutes(1)))
 struct MisbehaviourTests {
     /// curl's exit codes: 1 unsupported, 8 weird reply, 18 partial file, 52 nothing received, 56 receive failure.
     @Test(arguments: [

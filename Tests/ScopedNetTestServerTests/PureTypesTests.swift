@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNetTestServer
 
-struct PureTypesTests {
+@Suite(.leavesNothing) struct PureTypesTests {
     @Test func targetsComeApart() {
         #expect(RequestTarget("/a/b?c=d?e").path == "/a/b")
         #expect(RequestTarget("/a/b?c=d?e").query == "c=d?e")

@@ -1,8 +1,9 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .timeLimit(.minutes(1)))
 struct TLSTests {
     private let authority: TestAuthority
     private let authorityFile: TemporaryFile

@@ -1,10 +1,11 @@
+import CleanSlate
 import Glibc
 import ScopedNet
 import ScopedNetTesting
 import Testing
 
 /// What leak tests cost, printed: figures are for reading, never a reason to fail.
-@Suite(.serialized) struct CensusCostTests {
+@Suite(.leavesNothing(objects: false), .serialized) struct CensusCostTests {
     private func nanoseconds(_ count: Int, _ body: () -> Void) -> Double {
         let best = (0..<5).map { _ in
             ContinuousClock().measure { for _ in 0..<count { body() } } / .nanoseconds(1)

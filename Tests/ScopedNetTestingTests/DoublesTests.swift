@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
 import Testing
 
-@Suite(.noLeaks) struct MockTransportTests {
+@Suite(.leavesNothing) struct MockTransportTests {
     @Test func queueRoutesAndClosureAnswerInThatOrder() async throws {
         let transport = MockTransport { $0.path == "/asked" ? .ok("closure") : nil }
         transport.on("/route", .ok("route"))
@@ -107,7 +108,7 @@ import Testing
     }
 }
 
-@Suite(.noLeaks) struct ManualClockTests {
+@Suite(.leavesNothing) struct ManualClockTests {
     @Test func aRetryWaitsForTheClock() async throws {
         let clock = ManualClock()
         let transport = MockTransport()
@@ -131,7 +132,7 @@ import Testing
     }
 }
 
-@Suite(.noLeaks) struct ManualExecutorTests {
+@Suite(.leavesNothing) struct ManualExecutorTests {
     @Test func aResultThatWaitsToBeDeliveredLosesToACancel() async {
         let executor = ManualExecutor()
         let session = mockedSession(MockTransport { _ in .ok() }) { $0.use(executor) }

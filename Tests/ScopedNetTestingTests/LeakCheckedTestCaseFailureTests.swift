@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNet
 import ScopedNetTesting
@@ -6,26 +7,14 @@ import Testing
 import XCTest
 
 /// What the XCTest forms say of code that leaks, read by running such test cases in a process of their own.
-@Suite struct LeakCheckedTestCaseFailureTests {
+@Suite(.leavesNothing) struct LeakCheckedTestCaseFailureTests {
     private func output(of name: String) async throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["ScopedNetTestingTests.LeakyCases/\(name)"]
-        process.environment = ProcessInfo.processInfo.environment.merging([
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+        let environment = ProcessInfo.processInfo.environment.merging([
             "SCOPEDNET_LEAK_ON_PURPOSE": "1", "ASAN_OPTIONS": "leak_check_at_exit=0",
         ]) { $1 }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        let text = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<String, any Error>) in
-            do { try process.run() } catch { return continuation.resume(throwing: error) }
-            DispatchQueue.global().async {
-                let data = pipe.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
-                continuation.resume(returning: String(decoding: data, as: UTF8.self))
-            }
-        }
-        return text
+        let result = try await ChildProcess([program, "ScopedNetTestingTests.LeakyCases/\(name)"], environment: environment).end()
+        return result.output + result.errors
     }
 
     @Test func whatIsLeftAliveFailsTheTest() async throws {

@@ -1,10 +1,11 @@
+import CleanSlate
 import Glibc
 import ScopedNet
 import ScopedNetTesting
 import Testing
 
 /// Each check passes on clean code, and says what is wrong with code that leaks on purpose.
-@Suite struct LeakExpectationTests {
+@Suite(.leavesNothing) struct LeakExpectationTests {
     /// Runs a check that has to fail, and hands out what it said.
     private func failure(of check: () async throws -> Void) async -> String {
         let said = Box("")

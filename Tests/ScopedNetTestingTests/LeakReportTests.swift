@@ -1,10 +1,11 @@
+import CleanSlate
 import ScopedNetTesting
 import Testing
 
 @testable import ScopedNet
 
 /// The verdicts, from what objects say of themselves.
-@Suite struct LeakReportTests {
+@Suite(.leavesNothing) struct LeakReportTests {
     private final class Object: CensusMember {
         let censusState: CensusState
         init(_ change: (inout CensusState) -> Void) {

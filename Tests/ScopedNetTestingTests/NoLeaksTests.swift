@@ -1,9 +1,10 @@
+import CleanSlate
 import Foundation
 import ScopedNet
 import ScopedNetTesting
 import Testing
 
-@Suite(.noLeaks) struct NoLeaksTests {
+@Suite(.leavesNothing) struct NoLeaksTests {
     /// What the trait says of a body that leaks.
     private func verdict(allowing allowed: Set<LiveObjects.Kind> = [], _ body: @escaping @Sendable () async throws -> Void) async -> String
     {

@@ -1,10 +1,12 @@
+import CleanSlate
 import Foundation
 import ScopedNet
 import ScopedNetTesting
 import Testing
 
 /// Cycles that nothing points to any more. Only the address sanitizer sees them: `Scripts/test` runs this suite under it.
-@Suite(.enabled(if: UnreachableHeap.isChecked, "needs the address sanitizer"), .serialized) struct UnreachableHeapTests {
+@Suite(.leavesNothing(objects: false), .enabled(if: UnreachableHeap.isChecked, "needs the address sanitizer"), .serialized)
+struct UnreachableHeapTests {
     /// In a process of its own: what leaked would stay.
     @Test func aCycleIsFound() async {
         await #expect(processExitsWith: .exitCode(17)) {

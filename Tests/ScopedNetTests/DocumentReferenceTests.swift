@@ -1,8 +1,9 @@
+import CleanSlate
 import Foundation
 import Testing
 
 /// What the documents refer to is there: a document that names a test nobody finds misleads.
-@Suite struct DocumentReferenceTests {
+@Suite(.leavesNothing) struct DocumentReferenceTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     private static func files(in folder: String, _ suffix: String) -> [String] {

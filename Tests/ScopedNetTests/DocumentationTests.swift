@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import Reachability
@@ -304,7 +305,7 @@ private struct Samples: Sendable {
     }
 }
 
-@Suite struct DocumentationTests {
+@Suite(.leavesNothing) struct DocumentationTests {
     // MARK: The articles
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

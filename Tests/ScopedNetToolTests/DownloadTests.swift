@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Glibc
 import ScopedNetTestServer
@@ -5,7 +6,7 @@ import TestProcesses
 import Testing
 
 /// `scopednet download`: the file is the old one or the complete new one, and nothing else is ever left in its folder.
-@Suite(.serialized) struct DownloadTests {
+@Suite(.leavesNothing, .serialized) struct DownloadTests {
     @Test func theFileIsThereAndStandardOutputIsEmpty() async throws {
         let folder = try Folder()
         try await withServer { server in

@@ -1,3 +1,4 @@
+import CleanSlate
 import Dispatch
 import Foundation
 import Synchronization
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// Eight threads start, cancel, drop and end at random. Each run must end exactly once, and nothing may be called after a silence was promised.
-@Suite(.serialized) struct RaceHammerTests {
+@Suite(.leavesNothing(objects: false), .serialized) struct RaceHammerTests {
     /// What one run was told, from any thread.
     final class Record: Sendable {
         let outcomes = Atomic<Int>(0)

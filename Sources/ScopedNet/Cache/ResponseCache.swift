@@ -122,7 +122,9 @@ struct CacheLookupResult: Sendable {
         var entries: [Entry] = []
         var responses: [StoredResponse] = []
         for entry in lookup.entries {
-            guard let response = StoredResponse(decoding: entry.metadata), response.content.length == Int64(entry.body.length) else { continue }
+            guard let response = StoredResponse(decoding: entry.metadata), response.content.length == Int64(entry.body.length) else {
+                continue
+            }
             entries.append(entry)
             responses.append(response)
         }

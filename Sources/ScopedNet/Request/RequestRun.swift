@@ -328,7 +328,8 @@ package final class RequestRun: RunCore, @unchecked Sendable {
 extension RunHandlers {
     /// Only an `await` listens.
     var isOtherwiseEmpty: Bool {
-        success.isEmpty && failure.isEmpty && cached.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty && delegate == nil
+        success.isEmpty && failure.isEmpty && cached.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty
+            && delegate == nil
     }
 }
 

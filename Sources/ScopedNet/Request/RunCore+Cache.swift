@@ -90,7 +90,9 @@ extension RunCore {
         guard let range = use.range(of: answer) else { return serve(answer, Data(), use, isValidated, turn) }
         let entry = use.found.entries[answer.candidate]
         if let data = entry.body.data {
-            return serve(answer, data.count == range.count ? data : data.dropFirst(Int(range.lowerBound)).prefix(range.count), use, isValidated, turn)
+            return serve(
+                answer, data.count == range.count ? data : data.dropFirst(Int(range.lowerBound)).prefix(range.count), use, isValidated, turn
+            )
         }
         enter(.working)
         let job: WorkPool.Job = { [self] in
@@ -98,7 +100,8 @@ extension RunCore {
             let limit = template.options.maxBodyBytes
             guard range.count <= limit else {
                 let message = "the stored body has \(range.count) bytes, \(limit) are allowed"
-                return fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
+                return fail(
+                    NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
             }
             guard let data = entry.bytes(range) else { return loseEntry(answer.candidate, use) }
             enter(.idle)
@@ -198,7 +201,8 @@ extension RunCore {
         var handlers = RunHandlers()
         handlers.resolve = { _ in cache.endRefresh(key) }
         let run = RequestRun(
-            template: template, requestID: id, session: session, decoder: ResponseDecoder.data.any, handlers: handlers, repeatKey: nil, origin: origin,
+            template: template, requestID: id, session: session, decoder: ResponseDecoder.data.any, handlers: handlers, repeatKey: nil,
+            origin: origin,
             preparationError: nil)
         run.drive.cache = visit
         _ = agent.add(run)
@@ -348,7 +352,8 @@ extension NetworkError {
     /// with what it once said.
     fileprivate var leavesRoomForTheCache: Bool {
         switch code {
-        case .connectivityTimeout, .nameNotResolved, .proxyNotResolved, .connectionRefused, .connectionFailed, .connectionLost, .proxyFailed,
+        case .connectivityTimeout, .nameNotResolved, .proxyNotResolved, .connectionRefused, .connectionFailed, .connectionLost,
+            .proxyFailed,
             .connectTimeout, .firstByteTimeout, .idleTimeout, .queueTimeout, .totalTimeout:
             response == nil
         default: false

@@ -1,9 +1,10 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import Reachability
 
-@Suite(.timeLimit(.minutes(2))) struct CompatibilityTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(2))) struct CompatibilityTests {
     private func path(_ status: NetworkPath.Status, _ kind: NetworkInterface.Kind? = nil) -> NetworkPath {
         var path = NetworkPath(status: status)
         path.interfaces = kind.map { [NetworkInterface(name: "x", index: 1, kind: $0)] } ?? []

@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import Reachability
 
 /// Figures that are printed, and held against their bars where nothing slows the process down.
-@Suite(.enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(2)))
 struct FigureTests {
     private final class Stopwatch: @unchecked Sendable {
         // Safety: under the lock.

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Synchronization
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import Reachability
 
 /// Descriptors and threads, counted in a process of their own: what other suites open would be counted too.
-@Suite struct LifecycleTests {
+@Suite(.leavesNothing) struct LifecycleTests {
     private static let isChild = ProcessInfo.processInfo.environment["REACHABILITY_CHILD"] != nil
 
     private static var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1 }

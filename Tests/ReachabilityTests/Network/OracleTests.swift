@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import Reachability
 
 /// Random changes; after each the path must be what `ip route get` and the carrier say.
-@Suite(.enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(60)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(60)))
 struct OracleTests {
     /// What the kernel says, read by somebody else's program.
     struct Truth: Equatable, CustomStringConvertible {

@@ -1,11 +1,12 @@
 import CNetlink
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import Reachability
 
 /// A sandbox that refuses netlink: the answers stay right, a little later.
-@Suite(.enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
 struct RefusedTests {
     enum Call: String, Sendable, CaseIterable { case socket, bind }
 

@@ -1,9 +1,10 @@
+import CleanSlate
 import Testing
 
 @testable import Reachability
 
 /// The changes of which the kernel says little or nothing: those that monitors which copy the routing table miss.
-@Suite(.enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
 struct SilentChangeTests {
     /// Everything is quiet before the change: an event left over from the preparations would make the monitor look again for no merit of
     /// its own.

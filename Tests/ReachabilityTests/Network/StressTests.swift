@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import Reachability
 
 /// Overruns and storms: when the kernel says more than one can read.
-@Suite(.enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(5)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(5)))
 struct StressTests {
     @Test func afterAnOverrunThePathIsRightWithin50Milliseconds() async throws {
         try await TestNetwork.run(.ipv4) { network in

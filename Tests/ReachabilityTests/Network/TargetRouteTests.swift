@@ -1,11 +1,12 @@
 import CNetlink
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import Reachability
 
 /// Addresses, hosts, marks, users and namespaces.
-@Suite(.enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
 struct TargetRouteTests {
     /// Answers as it is told, or not at all.
     final class ScriptedResolver: NameResolver, @unchecked Sendable {

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import Reachability
 
-@Suite struct LookOrderTests {
+@Suite(.leavesNothing) struct LookOrderTests {
     private final class Run {}
 
     private func outcome(_ status: NetworkPath.Status) -> PathEvaluator.Outcome {

@@ -1,10 +1,11 @@
 import CNetlink
+import CleanSlate
 import Glibc
 import Testing
 
 @testable import Reachability
 
-@Suite struct NetlinkParserTests {
+@Suite(.leavesNothing) struct NetlinkParserTests {
     /// Builds messages as the kernel does; the parser is not asked to read its own writing alone, see `SilentChangeTests`.
     private func link(
         index: UInt32, name: String, flags: UInt32 = 0x11043, state: UInt8 = 6, driver: String? = nil, type: Int = Int(RTM_NEWLINK),

@@ -1,10 +1,11 @@
 import CNetlink
+import CleanSlate
 import Glibc
 import Testing
 
 @testable import Reachability
 
-@Suite struct PathEvaluatorTests {
+@Suite(.leavesNothing) struct PathEvaluatorTests {
     struct ScriptedOracle: RouteOracle {
         var answers: [String: RouteAnswer] = [:]
         var otherwise: RouteAnswer = .refused(ENETUNREACH)

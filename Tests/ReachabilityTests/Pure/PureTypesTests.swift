@@ -1,9 +1,10 @@
+import CleanSlate
 import Glibc
 import Testing
 
 @testable import Reachability
 
-@Suite struct IPAddressTests {
+@Suite(.leavesNothing) struct IPAddressTests {
     @Test(arguments: ["0.0.0.0", "192.0.2.1", "255.255.255.255", "::", "::1", "fe80::1", "2001:db8::ff:0:1"])
     func textAndBytesGoBothWays(_ text: String) throws {
         let address = try #require(IPAddress(text))
@@ -27,7 +28,7 @@ import Testing
     }
 }
 
-@Suite struct TargetTests {
+@Suite(.leavesNothing) struct TargetTests {
     @Test(
         arguments: [
             ("https://example.org/path?q", "example.org", 443), ("http://user:pw@example.org:8080/", "example.org", 8080),
@@ -55,7 +56,7 @@ import Testing
     func otherTextIsNone(_ text: String) { #expect(Target(text) == nil) }
 }
 
-@Suite struct SettleRuleTests {
+@Suite(.leavesNothing) struct SettleRuleTests {
     private let good = NetworkPath(status: .satisfied)
     private let bad = NetworkPath(status: .unsatisfied(.noRoute))
     private var other: NetworkPath {
@@ -99,7 +100,7 @@ import Testing
     }
 }
 
-@Suite struct EvaluationThrottleTests {
+@Suite(.leavesNothing) struct EvaluationThrottleTests {
     @Test func theFirstOfAWindowAreAdmittedAndThenItsEnd() {
         var throttle = EvaluationThrottle(window: .milliseconds(20))
         func admit(limit: Int, now: Duration) -> Duration? { throttle.admit(limit: limit, now: now) }
@@ -111,7 +112,7 @@ import Testing
     }
 }
 
-@Suite struct HostResolutionTests {
+@Suite(.leavesNothing) struct HostResolutionTests {
     private let addresses = [IPAddress(192, 0, 2, 1)]
 
     @Test func theLastGoodAnswerIsKept() {
@@ -153,7 +154,7 @@ import Testing
     }
 }
 
-@Suite struct SmallPureTests {
+@Suite(.leavesNothing) struct SmallPureTests {
     @Test func nameServersAreFound() {
         let text = "# nameserver 9.9.9.9\nsearch a b\nnameserver 127.0.0.53\r\nnameserver\tfe80::1%2\nnameserver x\nnameserver\noptions a\n"
         #expect(ResolverConfiguration(text: text).nameServers.map(\.description) == ["127.0.0.53", "fe80::1%2"])

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct AdmissionQueueTests {
+@Suite(.leavesNothing) struct AdmissionQueueTests {
     private let queue = AdmissionQueue(limits: ConnectionLimits(), timing: SystemTiming())
 
     /// A host forgotten while it was idle is limited in streams again as soon as it speaks HTTP/2 again.

@@ -1,9 +1,10 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
 /// Random operations on the queue and on a model so simple that it is right: a list, searched from one end to the other.
-@Suite struct PendingQueueModelTests {
+@Suite(.leavesNothing) struct PendingQueueModelTests {
     private struct Model {
         struct Entry {
             let item: Int

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct PendingQueueTests {
+@Suite(.leavesNothing) struct PendingQueueTests {
     private typealias Queue = PendingQueue<Int, String>
 
     private func makeQueue(total: Int = 2, perHost: Int = 2, waiting: Int = 100, ageingStep: Duration = .seconds(5)) -> Queue {

@@ -1,14 +1,15 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct RetryAfterTests {
+@Suite(.leavesNothing) struct RetryAfterTests {
     /// Sun, 06 Nov 1994 08:49:37 GMT
     private let now = HTTPDate(secondsSince1970: 784_111_777)
 
     @Test(
         arguments: [
-            ("0", 0), ("120", 120), (" 7\t", 7), ("007", 7), ("99999999999999999999999", 1 << 31),
+            ("0", 0), ("120", 120), (" 7\t", 7), ("\t7 ", 7), ("007", 7), ("99999999999999999999999", 1 << 31),
             ("Sun, 06 Nov 1994 08:50:07 GMT", 30), ("Sunday, 06-Nov-94 08:50:07 GMT", 30), ("Sun Nov  6 08:50:07 1994", 30),
             ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Fri, 31 Dec 9999 23:59:59 GMT", 1 << 31),
         ] as [(String, Int64)])

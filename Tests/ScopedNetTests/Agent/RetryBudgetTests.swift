@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct RetryBudgetTests {
+@Suite(.leavesNothing) struct RetryBudgetTests {
     private func withdraw(_ budget: inout RetryBudget, _ now: Duration) -> Bool {
         budget.withdraw(now: now)
     }
@@ -38,6 +39,20 @@ import Testing
         #expect(!budget.isFull(at: .seconds(24)))
         #expect(budget.isFull(at: .seconds(25)))
         #expect(budget.available(at: .seconds(1_000_000)) == 5)
+    }
+
+    @Test func aDepositComesOnTopOfWhatTimeHasRefilled() {
+        var budget = RetryBudget(now: .zero)
+        #expect(withdraw(&budget, .zero))
+        budget.deposit(now: .seconds(5))
+        let available = budget.available(at: .seconds(5))
+        #expect(abs(available - 5.2) < 0.001)
+    }
+
+    @Test func withoutARefillTimeAddsNothing() {
+        var budget = RetryBudget(configuration: .init(reserve: 1, reserveRefill: .zero), now: .zero)
+        #expect(withdraw(&budget, .zero))
+        #expect(!withdraw(&budget, .seconds(1_000)))
     }
 
     @Test func savingsDoNotMelt() {

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct RetryPolicyTests {
+@Suite(.leavesNothing) struct RetryPolicyTests {
     private func context(
         _ outcome: RetryContext.Outcome = .status(503), attempt: Int = 1,
         _ change: (inout RetryContext) -> Void = { _ in }
@@ -35,6 +36,18 @@ import Testing
         #expect(RetryPolicy.standard.decide(context(.failure(kind))) == .retry(after: .milliseconds(500), .failure(kind)))
         let without = RetryPolicy(triggers: .all.subtracting(kind))
         #expect(without.decide(context(.failure(kind))) == .stop(.notRetryable))
+    }
+
+    @Test func twoAttemptsAreOneRetry() {
+        let policy = RetryPolicy(maxAttempts: 2)
+        #expect(policy.decide(context()) == .retry(after: .milliseconds(500), .status(503)))
+        #expect(policy.decide(context(attempt: 2)) == .stop(.attemptsExhausted(2)))
+    }
+
+    @Test func eachTriggerHasABitOfItsOwn() {
+        let triggers: [RetryTrigger] = [.nameResolution, .connect, .tlsHandshake, .connectionLost, .refusedStream, .timeout]
+        #expect(triggers.map(\.rawValue) == [1, 2, 4, 8, 16, 32])
+        #expect(RetryTrigger.all.rawValue == 63)
     }
 
     @Test func unknownFailuresAreNot() {

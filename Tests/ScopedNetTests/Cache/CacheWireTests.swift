@@ -69,7 +69,8 @@ import Testing
     @Test func whatIsStaleIsValidated() async throws {
         try await withCache { cached async throws in
             cached.server.enqueue(fresh("a", tag: "\"1\""))
-            cached.server.enqueue(ScriptedResponse.status(304).header("Cache-Control", "max-age=60").header("ETag", "\"1\"").header("X-New", "yes"))
+            cached.server.enqueue(
+                ScriptedResponse.status(304).header("Cache-Control", "max-age=60").header("ETag", "\"1\"").header("X-New", "yes"))
             _ = try await cached.get()
             cached.clock.advance(100)
             let second = try await cached.get()
@@ -99,7 +100,9 @@ import Testing
             let cache = ResponseCache(StoreConfiguration(directory: folder))
             try await withWire {
                 $0.cache = cache
-                $0.options.cache.customKey = CustomCacheKey("path") { _, url in String(url.drop { $0 != "/" }.dropFirst(2).drop { $0 != "/" }) }
+                $0.options.cache.customKey = CustomCacheKey("path") { _, url in
+                    String(url.drop { $0 != "/" }.dropFirst(2).drop { $0 != "/" })
+                }
             } _: { wire async throws in
                 wire.server.on("/", fresh("a"))
                 let response = try await wire.send()
@@ -125,7 +128,8 @@ import Testing
     @Test func codedBodiesAreStoredAsTheyCameAndDecodedAgain() async throws {
         try await withCache { cached async throws in
             let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA0tMHAWjYBQMdwAAA9o4mugDAAA="))
-            cached.server.on("/", ScriptedResponse.ok(.bytes(Array(coded))).header("Cache-Control", "max-age=60").header("Content-Encoding", "gzip"))
+            cached.server.on(
+                "/", ScriptedResponse.ok(.bytes(Array(coded))).header("Cache-Control", "max-age=60").header("Content-Encoding", "gzip"))
             let first = try await cached.get().body
             let second = try await cached.get()
             #expect(second.source == .cache)
@@ -146,7 +150,8 @@ import Testing
     @Test func variantsLiveSideBySide() async throws {
         try await withCache { cached async throws in
             cached.server.on("/") { request in
-                ScriptedResponse.ok(request["accept-language"] ?? "none").header("Cache-Control", "max-age=60").header("Vary", "Accept-Language")
+                ScriptedResponse.ok(request["accept-language"] ?? "none").header("Cache-Control", "max-age=60").header(
+                    "Vary", "Accept-Language")
             }
             func get(_ language: String) async throws -> Response<Data> {
                 try await cached.wire.session.request(cached.server.url + "/", headers: [.acceptLanguage: language]).response()
@@ -263,7 +268,8 @@ import Testing
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: folder) }
             for name in ["a", "b"] {
-                _ = try await cached.wire.session.download(cached.server.url + "/", to: URL(fileURLWithPath: "\(folder)/\(name)")).response()
+                _ = try await cached.wire.session.download(cached.server.url + "/", to: URL(fileURLWithPath: "\(folder)/\(name)"))
+                    .response()
                 #expect(FileManager.default.contents(atPath: "\(folder)/\(name)")?.isSame(as: body) == true)
             }
             #expect(cached.server.requests.count == 1)

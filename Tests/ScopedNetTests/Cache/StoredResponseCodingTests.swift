@@ -10,7 +10,8 @@ import Testing
     ) -> StoredResponse {
         StoredResponse(
             head: CacheHead(status: 203, reason: "Fine, thänks", fields: fields), method: .get,
-            requestTime: WallTime(secondsSince1970: 1_700_000_000.25), responseTime: WallTime(secondsSince1970: 1_700_000_001.5), vary: vary,
+            requestTime: WallTime(secondsSince1970: 1_700_000_000.25), responseTime: WallTime(secondsSince1970: 1_700_000_001.5),
+            vary: vary,
             content: content, isInvalidated: true, version: "3", sensitiveValue: "abc")
     }
 

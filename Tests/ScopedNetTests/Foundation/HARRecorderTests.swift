@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNet
@@ -6,7 +7,7 @@ import ScopedNetTestServer
 import Testing
 
 /// What a recorder writes, read back as any tool would: as JSON, against the required fields of HAR 1.2.
-@Suite struct HARRecorderTests {
+@Suite(.leavesNothing) struct HARRecorderTests {
     private let server = LoopbackServer()
     private let recorder = HARRecorder()
     /// Stands behind the recorder: what it has seen, the recorder has seen.

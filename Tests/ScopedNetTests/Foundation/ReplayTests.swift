@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNet
@@ -7,7 +8,7 @@ import ScopedNetTesting
 import Testing
 
 /// Exchanges with a real server, recorded to a file and answered again from it.
-@Suite(.timeLimit(.minutes(1))) struct ReplayTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct ReplayTests {
     private struct Post: Codable, Sendable, Equatable { let title: String }
 
     /// Records what `body` asks of a server, as a file.

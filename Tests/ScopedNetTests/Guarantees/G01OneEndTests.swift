@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G1: every run ends exactly once.
-@Suite struct G01OneEndTests {
+@Suite(.leavesNothing) struct G01OneEndTests {
     @Test func aSuccessIsCalledOnceAndThenTheEnd() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("hello"))

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G2: observers, then delegate, then closures; progress is monotonic and complete before the success; the end comes last.
-@Suite struct G02OrderTests {
+@Suite(.leavesNothing) struct G02OrderTests {
     final class Watcher: RequestObserver {
         let trace: Trace
         init(_ trace: Trace) { self.trace = trace }

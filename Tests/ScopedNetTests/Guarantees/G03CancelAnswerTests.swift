@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import ScopedNet
 
 /// G3: `cancel()` says what it achieved.
-@Suite struct G03CancelAnswerTests {
+@Suite(.leavesNothing) struct G03CancelAnswerTests {
     @Test func cancelledBeforeAdmission() async throws {
         try await withStage { session, stage in
             let run = session.request("http://h/").onSuccess { _ in Issue.record("called") }.start().run

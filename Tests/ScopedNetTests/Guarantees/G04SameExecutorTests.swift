@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTesting
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G4: on the delivery executor, a cancel or a bag's end leaves nothing running and nothing to come.
-@Suite struct G04SameExecutorTests {
+@Suite(.leavesNothing) struct G04SameExecutorTests {
     @MainActor final class Model {
         var bag: DeallocBag? = DeallocBag()
         var heard: [String] = []

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G5: a cancel at any stage is never lost; no further stage begins. One fault point for each stage there is.
-@Suite(.serialized) struct G05LatchedTests {
+@Suite(.leavesNothing, .serialized) struct G05LatchedTests {
     /// Cancels the run at one step, from inside the thread that takes it.
     private func cancelAt(_ step: Step, _ scenario: (Session, String, DeallocBag, Trace) -> Void) async throws -> (Trace, Int, Int) {
         let trace = Trace()

@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import ScopedNet
 
 /// G6: closures are destroyed once they fire, before `onEnd`, on every path.
-@Suite struct G06ClearedTests {
+@Suite(.leavesNothing) struct G06ClearedTests {
     enum Path: CaseIterable { case success, failure, cancel, bag, refusedByEndedBag, refusedByRepeat, malformed }
 
     @Test(arguments: Path.allCases)

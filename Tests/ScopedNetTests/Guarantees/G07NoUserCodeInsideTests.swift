@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G7: no user code under a lock, none from within `start`, `add` or `cancel`, none on the network thread.
-@Suite struct G07NoUserCodeInsideTests {
+@Suite(.leavesNothing) struct G07NoUserCodeInsideTests {
     /// Its deinit comes back through every door: a lock held while it dies would dead-lock or trap.
     final class Reentrant: Sendable {
         let session: Session

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G8: the bag.
-@Suite struct G08BagTests {
+@Suite(.leavesNothing) struct G08BagTests {
     @Test func itKeepsNeitherHandleNorOwnerAlive() async throws {
         final class Owner { let bag = DeallocBag() }
         try await withStage { session, stage in

@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import ScopedNet
 
 /// G8, for bags with so many members that they are torn down in the background, many at a time.
-@Suite struct G08LargeBagTests {
+@Suite(.leavesNothing) struct G08LargeBagTests {
     private static let members = 10_000
 
     @Test(arguments: [false, true])

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Synchronization
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G9: owner-bound calls never start once the owner's deinit began; the owner is held while one runs.
-@Suite struct G09OwnerBoundTests {
+@Suite(.leavesNothing) struct G09OwnerBoundTests {
     final class Owner: Sendable {
         let isDying = Atomic<Bool>(false)
         let trace: Trace

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G10: the wire falls silent too.
-@Suite(.timeLimit(.minutes(1))) struct G10WireTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct G10WireTests {
     @Test(arguments: ["run", "bag", "handle"])
     func theServerSeesTheClose(how: String) async throws {
         try await withHouse { house in

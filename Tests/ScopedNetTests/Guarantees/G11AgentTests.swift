@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G11: the agent retains a run from start to end, never the handle.
-@Suite struct G11AgentTests {
+@Suite(.leavesNothing) struct G11AgentTests {
     @Test func aTemporaryRequestIsSafe() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("hello"))

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// G12: release strategies; the whole truth table.
-@Suite struct G12ReleaseTests {
+@Suite(.leavesNothing) struct G12ReleaseTests {
     enum Event: CaseIterable { case handleDropped, bagEnded }
 
     @Test(arguments: [ReleaseStrategy.untilFinished, .cancelOnRelease, .detached], Event.allCases)

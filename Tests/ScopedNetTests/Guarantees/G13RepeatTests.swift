@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import ScopedNet
 
 /// G13: repeat strategies, per object and per key; check and start are one step.
-@Suite struct G13RepeatTests {
+@Suite(.leavesNothing) struct G13RepeatTests {
     @Test func eachStartIsARunWithItsOwnCallbacks() async throws {
         try await withStage { session, stage in
             let trace = Trace()

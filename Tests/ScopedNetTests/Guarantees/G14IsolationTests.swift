@@ -1,3 +1,4 @@
+import CleanSlate
 import Dispatch
 import Foundation
 import ScopedNetTesting
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// G14: a callback runs on the actor that registered it, else on the session's delivery queue.
-@Suite struct G14IsolationTests {
+@Suite(.leavesNothing) struct G14IsolationTests {
     @MainActor final class Model {
         var heard: [String] = []
         func load(_ session: Session, in bag: DeallocBag) {

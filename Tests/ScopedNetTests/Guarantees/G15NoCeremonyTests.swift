@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// G15: no mandatory shutdown. A session nobody uses goes away with its thread and sockets.
-@Suite(.serialized) struct G15NoCeremonyTests {
+@Suite(.leavesNothing, .serialized) struct G15NoCeremonyTests {
     @Test func aDroppedSessionTakesItsThreadAndSocketsAlong() async throws {
         let server = LoopbackServer()
         try await server.start()

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct HTTPDateTests {
+@Suite(.leavesNothing) struct HTTPDateTests {
     /// 2024-06-15 12:00:00
     private static let now = HTTPDate(secondsSince1970: 1_718_452_800)
 

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 /// The model of a run, compiled with optimisation together with the shipping files of its machines, and those files with mutants in them.
 /// What it prints is the record; `docs/model.md` explains it. `SCOPEDNET_SOAK=1` takes away the bounds, `SCOPEDNET_QUICK=1` narrows them.
-@Suite(.serialized) struct ModelTests {
+@Suite(.leavesNothing(objects: false), .serialized) struct ModelTests {
     private static let isSoaking = ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1"
     private static let isQuick = !isSoaking && ProcessInfo.processInfo.environment["SCOPEDNET_QUICK"] == "1"
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -191,15 +192,7 @@ import Testing
         """
 
     private func run(_ program: URL, _ arguments: [String]) throws -> (status: Int32, lines: [String]) {
-        let process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init))
+        let result = try ChildProcess([program.path] + arguments).wait()
+        return (result.status, (result.errors + result.output).split(separator: "\n").map(String.init))
     }
 }

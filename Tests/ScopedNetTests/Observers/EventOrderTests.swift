@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// Observers hear of every doorway, in order, with its payload.
-@Suite struct EventOrderTests {
+@Suite(.leavesNothing) struct EventOrderTests {
     final class Recorder: RequestObserver {
         let events = Lock<[RequestEvent]>([])
         func observe(_ event: RequestEvent) { events.withLock { $0.append(event) } }

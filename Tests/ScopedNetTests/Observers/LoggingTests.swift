@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import Logging
@@ -7,7 +8,7 @@ import Testing
 @testable import ScopedNet
 
 /// swift-log: one line a run, secrets redacted, silent without a logger.
-@Suite struct LoggingTests {
+@Suite(.leavesNothing) struct LoggingTests {
     private struct Handler: LogHandler {
         let trace: Trace
         var metadata: Logger.Metadata = [:]

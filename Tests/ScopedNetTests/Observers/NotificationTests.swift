@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetFoundation
 import ScopedNetTestServer
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// `NotificationCenter` gets did-resume, did-suspend and did-complete, with the payload.
-@Suite struct NotificationTests {
+@Suite(.leavesNothing) struct NotificationTests {
     private final class Listener: Sendable {
         let center = NotificationCenter()
         let trace = Trace()

@@ -1,10 +1,11 @@
+import CleanSlate
 import Glibc
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct CURLCommandTests {
+@Suite(.leavesNothing) struct CURLCommandTests {
     /// What `/bin/sh` prints when it runs the script.
     private func shell(_ script: String) throws -> [UInt8] {
         let pipe = try #require(popen(script, "r"))

@@ -1,7 +1,8 @@
+import CleanSlate
 import ScopedNet
 import Testing
 
-@Suite struct PriorityTests {
+@Suite(.leavesNothing) struct PriorityTests {
     @Test func prioritiesAreOrdered() {
         #expect(Priority.allCases == Priority.allCases.sorted())
         #expect(Priority.veryLow < .low && .low < Priority.normal && .normal < Priority.high && .high < Priority.veryHigh)

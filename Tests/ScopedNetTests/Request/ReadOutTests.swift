@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// What can be read off a request, a run and a response.
-@Suite struct ReadOutTests {
+@Suite(.leavesNothing) struct ReadOutTests {
     @Test func statusAndResultAreTheRunsOwn() async throws {
         try await withStage { session, stage in
             let request = session.request("http://h/")

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct RequestURLTests {
+@Suite(.leavesNothing) struct RequestURLTests {
     @Test(arguments: ["http://user:hunter2@host/a@b", "http://user:hunter2@\u{301}host/", "http://user:hunter2@host/@\u{301}"])
     func aDescriptionShowsNoPassword(_ text: String) {
         guard let url = try? RequestURL(text) else { return }

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTesting
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// Orders of events that the model of a run found, or that reading for the model did; each was a defect once.
-@Suite struct RunRaceTests {
+@Suite(.leavesNothing) struct RunRaceTests {
     /// Does something at one step of one run, once, on the thread that takes the step.
     private final class Ambush: Sendable {
         private let driver: RaceDriver

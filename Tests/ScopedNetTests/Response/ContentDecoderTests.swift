@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct ContentDecoderTests {
+@Suite(.leavesNothing) struct ContentDecoderTests {
     /// Feeds the pieces one after the other, and ends the body.
     private func decode(
         _ pieces: [ArraySlice<UInt8>], _ encoding: String, limits: DecodingLimits = .default

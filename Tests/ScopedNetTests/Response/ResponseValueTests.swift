@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// How a run comes to its value, and to which run a decoder belongs.
-@Suite struct ResponseValueTests {
+@Suite(.leavesNothing) struct ResponseValueTests {
     private final class Delegate: RequestDelegate, Sendable {
         let values: Trace
         init(_ values: Trace) { self.values = values }

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Glibc
 import ScopedNetTestServer
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// What can go wrong with a download's file: a typed error with the system's own words, nothing half-written left behind, no hang.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct DiskFaultTests {
     private func expect(_ error: NetworkError, _ code: NetworkError.Code, _ number: Int32) {
         #expect(error.code == code, "\(error)")

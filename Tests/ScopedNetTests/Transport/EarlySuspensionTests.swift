@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// Suspended before there is a connection that could be paused: libcurl refuses (it has nothing to pause), and the transfer waits all the same.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct EarlySuspensionTests {
     @Test func nothingIsReceived() async throws {
         let go = DispatchSemaphore(value: 0)

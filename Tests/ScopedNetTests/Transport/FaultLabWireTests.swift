@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// The faults of the laboratory, through the real client: a typed error, never a hang, never a wrong body.
-@Suite(.timeLimit(.minutes(1))) struct FaultLabWireTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct FaultLabWireTests {
     @Test(arguments: FramingFault.allCases) func brokenFramingIsNeverAWrongBody(fault: FramingFault) async throws {
         try await withHouse { house in
             house.server.on("/", .malformed(fault))

@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Testing
 
 @testable import ScopedNet
 
 /// Odd framing, and what becomes of it: the table of `docs/hostile-input.md`, row by row.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct FramingTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// Easy handles are used again and again with what was set on them; nothing of one request may show in the next.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct HandleReuseTests {
     private enum Kind: CaseIterable {
         case get, head, delete, emptyPost, post, put, chunked, ownFields, http1, download, failing

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -7,7 +8,7 @@ import Testing
 
 /// Every door through which a text of the caller's reaches a request head. Whatever is in it, one request goes out, with the lines it was
 /// given, or none does.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct HeaderInjectionTests {
     private static let attacks = [
         "a\r\nInjected: 1", "a\nInjected: 1", "a\rInjected: 1", "a\r\n\r\nGET /second HTTP/1.1\r\nInjected: 1\r\n\r\n",

@@ -1,9 +1,10 @@
+import CleanSlate
 import ScopedNetTestServer
 import Testing
 
 @testable import ScopedNet
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct HostileCertificateTests {
     private let authority: TestAuthority
 

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// Servers that break HTTP/2 on purpose: an answer or an error within the clocks, and neighbours on other connections notice nothing.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
 struct HostileHTTP2Tests {
     private typealias Peer = HTTP2Peer
 

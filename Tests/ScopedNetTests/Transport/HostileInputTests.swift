@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// What the caller gets wrong, or was given by somebody hostile: named before anything is sent.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct HostileInputTests {
     @Test(arguments: [
         "", "http", "http:", "http://", "http:///path", "://host/", "//host/path", "/path", "no scheme", "http://ho st/",

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// What a server gets wrong: an error of its own for each, nothing hangs, and the session goes on.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
 struct HostileResponseTests {
     private func error(_ response: ScriptedResponse, _ change: (inout RequestOptions) -> Void = { _ in }) async throws -> NetworkError {
         let found = Gathered<NetworkError>()

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// 1 GiB of zeros in 1 MiB: members of gzip, one behind the other.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct InflateBombTests {
     private static let gigabyte: [UInt8] = {
         let member = CodedBodies.gzip([UInt8](repeating: 0, count: 64 << 20))

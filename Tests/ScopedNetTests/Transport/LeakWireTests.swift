@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import ScopedNetTesting
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// The leak checks with a real server at the other end, which sees the connections go.
-@Suite(.timeLimit(.minutes(1))) struct LeakWireTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct LeakWireTests {
     private final class Page: RequestOwner, Sendable {
         let deallocBag = DeallocBag()
         func open(_ session: Session, _ url: String) {

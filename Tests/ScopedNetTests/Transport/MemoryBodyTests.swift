@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
 
 @testable import ScopedNet
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct MemoryBodyTests {
     @Test(arguments: [0, 1, 1_000, 16_384, 65_537, 3_000_000], [ScriptedResponse.Framing.contentLength, .chunked, .untilClose])
     func everySizeArrivesInEveryFraming(_ size: Int, _ framing: ScriptedResponse.Framing) async throws {

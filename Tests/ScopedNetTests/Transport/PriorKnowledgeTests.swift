@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// HTTP/2 on plain TCP: each request is sent at once, whatever else is going on; on one connection where libcurl can.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct PriorKnowledgeTests {
     private func withPlainHTTP2(_ test: (Wire) async throws -> Void) async throws {
         try await withWire(.init(protocols: [.http2])) {

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -5,7 +6,7 @@ import Testing
 
 @testable import ScopedNet
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct ProgressTests {
     private func check(_ progress: [TransferProgress], total: Int64) {
         let counts = progress.map(\.completed)

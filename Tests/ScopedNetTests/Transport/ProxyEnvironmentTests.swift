@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct ProxyEnvironmentTests {
+@Suite(.leavesNothing) struct ProxyEnvironmentTests {
     private func choice(_ environment: [String: String], _ scheme: String = "http", _ host: String = "a.example", _ port: Int = 80)
         -> ProxyEnvironment.Choice
     {

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct RedirectPolicyTests {
+@Suite(.leavesNothing) struct RedirectPolicyTests {
     private func context(
         _ status: Int = 302, _ method: String = "GET", from url: String = "https://a.example/1",
         to location: String? = "https://a.example/2", hasBody: Bool = false, isBodyReplayable: Bool = true

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -5,7 +6,7 @@ import Testing
 
 @testable import ScopedNet
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct RedirectWireTests {
     @Test(arguments: [
         (301, "POST", "GET", ""), (302, "POST", "GET", ""), (303, "POST", "GET", ""), (307, "POST", "POST", "body"),

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Glibc
 import ScopedNetTestServer
@@ -7,7 +8,7 @@ import Testing
 
 /// A process without descriptors or threads, and signals: errors of their own, and as soon as there is room again, all goes on. Each in a
 /// child process, which nobody else shares.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
 struct ResourceFaultTests {
     /// With room for none, one, two … descriptors, a different call fails each time: eventfd(2), epoll_create1(2), libcurl's own, socket(2).
     @Test func descriptorsRunOut() async throws {

@@ -1,9 +1,10 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct ResponseHeadParserTests {
+@Suite(.leavesNothing) struct ResponseHeadParserTests {
     private func parser(
         _ text: String, limits: ResponseHeadParser.Limits = .init()
     ) throws(ResponseHeadError) -> ResponseHeadParser {

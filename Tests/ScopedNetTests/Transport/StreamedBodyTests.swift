@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
 
 @testable import ScopedNet
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct StreamedBodyTests {
     @Test func theWholeBodyComesInOrder() async throws {
         let body = bytes(2_000_000)

@@ -1,8 +1,9 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct TransferTableTests {
+@Suite(.leavesNothing) struct TransferTableTests {
     /// A dictionary is the model: after each of many steps both say the same of every number ever used.
     @Test(arguments: [1, 2, 3, 64, 1 << 32])
     func holdsWhatADictionaryHolds(step: UInt64) {

@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
 
 @testable import ScopedNet
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct TransportAddressTests {
     @Test func aUnixSocketIsUsedForEveryHost() async throws {
         let folder = TemporaryFolder()

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// Each test runs in a process of its own, because the environment belongs to the whole process.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
 struct TransportEnvironmentTests {
     private static func withEnvironmentSession(_ test: (Session) async throws -> Void) async throws {
         try await withSession {

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -5,7 +6,7 @@ import Testing
 
 @testable import ScopedNet
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct TransportRequestHeadTests {
     @Test func aPlainGetIsMinimal() async throws {
         try await withWire { wire async throws in

@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
 
 @testable import ScopedNet
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct TransportTLSTests {
     private let authority: TestAuthority
     private let folder = TemporaryFolder()
@@ -33,14 +34,7 @@ struct TransportTLSTests {
 
     @Test func anAuthorityFromADirectory() async throws {
         _ = folder.write(authority.certificatePEM, to: "ca.pem")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = ["rehash", folder.path]
-        process.standardOutput = nil
-        await withCheckedContinuation { continuation in
-            process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume() }
-        }
+        _ = try await ChildProcess(["/usr/bin/openssl", "rehash", folder.path]).end()
         try #require(folder.names.count == 2, "openssl rehash did not work")
         try await check(.directory(folder.path))
     }

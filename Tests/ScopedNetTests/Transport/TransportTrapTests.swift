@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -10,7 +11,7 @@ import Glibc
 #endif
 
 /// The six traps the stock client of this platform fell into, one test each.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
 struct TransportTrapTests {
     /// 1. OpenSSL's exit handler frees what a network thread may be using.
     @Test(arguments: 0..<6)

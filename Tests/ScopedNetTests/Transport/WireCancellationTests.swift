@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
@@ -6,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// G10: the wire falls silent too.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct WireCancellationTests {
     private let authority: TestAuthority
 
