@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Glibc
 import ScopedNetTestServer
@@ -5,7 +6,7 @@ import TestProcesses
 import Testing
 
 /// The example daemon as a process, with real signals and a real notification socket.
-@Suite(.serialized) struct DaemonTests {
+@Suite(.leavesNothing, .serialized) struct DaemonTests {
     private func withDaemon(
         _ response: ScriptedResponse, _ test: (ProgramRun, LoopbackServer, NotifyListener) async throws -> Void
     ) async throws {

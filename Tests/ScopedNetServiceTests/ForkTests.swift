@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import TestProcesses
 import Testing
 
 /// fork(2) with a request under way and a monitor started, in a program of its own.
-@Suite(.serialized) struct ForkTests {
+@Suite(.leavesNothing, .serialized) struct ForkTests {
     private func probe(_ mode: String) async throws -> [String] {
         let server = LoopbackServer()
         try await server.start()

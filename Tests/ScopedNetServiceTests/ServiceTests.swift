@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Logging
 import Reachability
@@ -8,7 +9,7 @@ import ServiceLifecycle
 import Testing
 
 /// The services in a `ServiceGroup`, shut down gracefully and cancelled.
-@Suite struct ServiceTests {
+@Suite(.leavesNothing) struct ServiceTests {
     private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private static func session(_ server: LoopbackServer) -> Session {

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Glibc
 import TestProcesses
@@ -5,7 +6,7 @@ import Testing
 
 @testable import ScopedNetService
 
-@Suite struct SystemdTests {
+@Suite(.leavesNothing) struct SystemdTests {
     private static func abstractName() -> String { "@scopednet-test-\(getpid())-\(UUID().uuidString)" }
 
     @Test func oneDatagramHoldsAllMessages() async throws {

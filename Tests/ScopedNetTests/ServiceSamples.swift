@@ -1,3 +1,4 @@
+import CleanSlate
 import Logging
 import Reachability
 import ScopedNet
@@ -29,7 +30,7 @@ private struct ShortWork: Service {
     func run() async throws { throw Done() }
 }
 
-@Suite struct ServiceSampleTests {
+@Suite(.leavesNothing) struct ServiceSampleTests {
     @Test func theGroupRunsAndLeavesNothing() async throws {
         let session = Session(configuration: .init(agent: RequestAgent()))
         let monitor = ReachabilityMonitor(target: .host("127.0.0.1"))

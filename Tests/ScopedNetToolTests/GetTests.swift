@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Glibc
 import ScopedNetTestServer
@@ -5,7 +6,7 @@ import TestProcesses
 import Testing
 
 /// `scopednet get` as a process of its own: standard output, standard error, exit status.
-@Suite(.serialized) struct GetTests {
+@Suite(.leavesNothing, .serialized) struct GetTests {
     @Test func theBodyGoesToStandardOutputAndNothingElse() async throws {
         try await withServer { server in
             server.on("/hello", .ok("Hello"))

@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import Glibc
 import TestProcesses
 import Testing
 
 /// `scopednet path` and `scopednet watch` in network namespaces of their own.
-@Suite(.serialized, .enabled(if: Namespace.isAvailable, Namespace.obstacle)) struct PathTests {
+@Suite(.leavesNothing, .serialized, .enabled(if: Namespace.isAvailable, Namespace.obstacle)) struct PathTests {
     private struct Report: Decodable {
         struct Interface: Decodable { let name: String, kind: String }
         let time: String, target: String, status: String, reason: String?, ipv4: Bool, ipv6: Bool

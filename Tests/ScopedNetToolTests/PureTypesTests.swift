@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import ScopedNet
 import Testing
 
 @testable import ScopedNetTool
 
-@Suite struct ProgressBarTests {
+@Suite(.leavesNothing) struct ProgressBarTests {
     private func line(_ completed: Int64, _ total: Int64?, _ seconds: Double, _ width: Int) -> String {
         ProgressBar.line(TransferProgress(completed: completed, total: total), elapsed: .seconds(seconds), width: width)
     }
@@ -43,7 +44,7 @@ import Testing
     func timesReadWell(_ seconds: Double, _ text: String) { #expect(ProgressBar.clock(seconds) == text) }
 }
 
-@Suite struct ExitStatusTests {
+@Suite(.leavesNothing) struct ExitStatusTests {
     @Test func everyCodeHasAStatusAndOnlyTheUnknownOnesAreSoftware() {
         let codes: [NetworkError.Code] = [
             .invalidURL, .unsupportedScheme, .invalidHeader, .invalidOption, .bodyNotReplayable, .bodyStreamFailed, .fileUnreadable,
@@ -74,7 +75,7 @@ import Testing
     }
 }
 
-@Suite struct AdviceTests {
+@Suite(.leavesNothing) struct AdviceTests {
     @Test func aStatusIsExplainedByItsNumber() {
         var error = NetworkError(.unacceptableStatus, phase: .receiving, message: "")
         error.response = ResponseHead(status: 401)
@@ -93,7 +94,7 @@ import Testing
     }
 }
 
-@Suite struct HeaderArgumentTests {
+@Suite(.leavesNothing) struct HeaderArgumentTests {
     @Test(arguments: [("A: b", "A", "b"), ("A:b", "A", "b"), ("A:\t b ", "A", "b"), ("A:", "A", ""), ("A: b: c", "A", "b: c")])
     func nameAndValueAreSplitAtTheFirstColon(_ text: String, _ name: String, _ value: String) throws {
         let field = try HeaderArgument(text).field

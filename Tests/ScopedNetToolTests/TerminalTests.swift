@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import TestProcesses
 import Testing
 
 /// The progress bar on a real terminal: script(1) gives the tool a pseudo-terminal, and prints what arrives there.
-@Suite(.serialized) struct TerminalTests {
+@Suite(.leavesNothing, .serialized) struct TerminalTests {
     private func onTerminal(_ command: String, environment: [String: String] = [:]) async throws -> ProgramResult {
         try await shell("script -qec \"stty cols 100; \(command)\" /dev/null", environment: environment)
     }

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9110 section 14.
-@Suite struct ByteRangeTests {
+@Suite(.leavesNothing) struct ByteRangeTests {
     @Test(
         arguments: [
             ("bytes=0-4", .single(.from(0, last: 4))), ("bytes=5-", .single(.from(5, last: nil))), ("bytes=-5", .single(.suffix(5))),

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9111 section 5.2.
-@Suite struct CacheControlTests {
+@Suite(.leavesNothing) struct CacheControlTests {
     private func control(_ lines: String...) -> CacheControl { CacheControl(HTTPFields(lines: lines.map { "Cache-Control: " + $0 })) }
 
     @Test(

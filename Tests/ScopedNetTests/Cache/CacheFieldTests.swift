@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// The fields of RFC 9111 section 5 that are numbers and dates.
-@Suite struct CacheFieldTests {
+@Suite(.leavesNothing) struct CacheFieldTests {
     private let now = CacheTable.start
 
     @Test(
@@ -96,7 +97,7 @@ import Testing
 }
 
 /// RFC 9110 section 8.8.
-@Suite struct EntityTagTests {
+@Suite(.leavesNothing) struct EntityTagTests {
     @Test(
         arguments: [
             ("\"a\"", false, "a"), ("W/\"a\"", true, "a"), ("\"\"", false, ""), ("\"a,b\"", false, "a,b"), ("\"\u{fc}\"", false, "\u{fc}"),

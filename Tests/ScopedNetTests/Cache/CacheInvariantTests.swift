@@ -1,3 +1,4 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 /// Thousands of exchanges with a server whose representations change, break off and lie now and then. Whatever happens, no caller gets bytes of
 /// two representations, nor those of another request, nor what it may not have any more.
-@Suite struct CacheInvariantTests {
+@Suite(.leavesNothing) struct CacheInvariantTests {
     /// A representation: its bytes follow from its number, so that a wrong one shows.
     private struct Version {
         let number: Int

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9111 section 2, RFC 9110 section 4.2.3.
-@Suite struct CacheKeyTests {
+@Suite(.leavesNothing) struct CacheKeyTests {
     private func key(_ url: String, _ method: HTTPRequest.Method = .get, _ change: (inout CachePolicy) -> Void = { _ in }) -> CacheKey? {
         var policy = CachePolicy.standard
         change(&policy)

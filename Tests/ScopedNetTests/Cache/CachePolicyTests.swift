@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// What a caller wants above what HTTP says.
-@Suite struct CachePolicyTests {
+@Suite(.leavesNothing) struct CachePolicyTests {
     private func table(
         _ lines: String..., after: Double = 0, change: (inout CachePolicy) -> Void = { _ in }
     ) -> CacheTable {

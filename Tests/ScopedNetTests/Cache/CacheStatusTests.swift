@@ -1,9 +1,10 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9211 section 2.
-@Suite struct CacheStatusTests {
+@Suite(.leavesNothing) struct CacheStatusTests {
     @Test(
         arguments: [
             (CacheStatus(), "ScopedNet"), (CacheStatus(isHit: true), "ScopedNet; hit"),

@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import Persistence
@@ -7,7 +8,7 @@ import Testing
 @testable import ScopedNet
 
 /// Requests through the cache, over real sockets and a real database.
-@Suite(.timeLimit(.minutes(1))) struct CacheWireTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CacheWireTests {
     /// A clock that a test sets.
     final class Clock: Sendable {
         private let time = Lock(WallTime.now)

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9111 section 4.2.
-@Suite struct FreshnessTests {
+@Suite(.leavesNothing) struct FreshnessTests {
     private let now = CacheTable.start
 
     private func stored(_ lines: [String], status: Int = 200, delay: Double = 0) -> StoredResponse {

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// What other caches have got wrong, and their users have found. Each test names where.
-@Suite struct KnownDefectsTests {
+@Suite(.leavesNothing) struct KnownDefectsTests {
     private func fields(_ lines: String...) -> HTTPFields { HTTPFields(lines: lines) }
 
     /// nodejs/undici#5094.

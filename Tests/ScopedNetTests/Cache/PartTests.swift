@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9110 section 14 and RFC 9111 sections 3.3 and 3.4: ranges out of what is stored, and wholes out of parts.
-@Suite struct PartTests {
+@Suite(.leavesNothing) struct PartTests {
     private static let whole = "0123456789"
     private static let strong = ["Cache-Control: max-age=60", "ETag: \"a\"", "Accept-Ranges: bytes"]
 

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9111 sections 4 and 5.2.1: when a stored response is the answer, and what it looks like.
-@Suite struct ReuseTests {
+@Suite(.leavesNothing) struct ReuseTests {
     private func table(_ lines: String..., body: String = "stored", after: Double = 0, policy: CachePolicy = .standard) -> CacheTable {
         var table = CacheTable(policy)
         table.store(.init(200, HTTPFields(lines: lines), body: body))
@@ -132,7 +133,7 @@ import Testing
 }
 
 /// RFC 9111 section 4.3.2: conditions of the caller's own.
-@Suite struct CallersConditionTests {
+@Suite(.leavesNothing) struct CallersConditionTests {
     private func table(_ lines: String..., after: Double = 0) -> CacheTable {
         var table = CacheTable()
         table.store(.init(200, HTTPFields(lines: lines), body: "stored"))

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9111 section 4.2.4 and RFC 5861: when what is stale is good enough.
-@Suite struct StaleTests {
+@Suite(.leavesNothing) struct StaleTests {
     private func table(_ control: String, _ lines: String..., after: Double = 5) -> CacheTable {
         var table = CacheTable()
         table.store(.init(200, HTTPFields(lines: ["Cache-Control: \(control)"] + lines), body: "stored"))

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9111 section 3: what is stored.
-@Suite struct StorageTests {
+@Suite(.leavesNothing) struct StorageTests {
     private func storage(
         _ status: Int, _ response: [String], request: [String] = [], method: HTTPRequest.Method = .get, url: String = "http://a.test/",
         policy: CachePolicy = .standard

@@ -1,10 +1,11 @@
+import CleanSlate
 import Foundation
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct StoredResponseCodingTests {
+@Suite(.leavesNothing) struct StoredResponseCodingTests {
     private func response(
         _ content: StoredContent = .complete(length: 5), vary: VaryRule = VaryRule(names: [], selections: [[]]), fields: HTTPFields = [:]
     ) -> StoredResponse {
@@ -57,7 +58,7 @@ import Testing
 }
 
 /// The vectors of the reference implementation: key 00 to 0f, messages 00, 00 01, 00 01 02, …
-@Suite struct SipHashTests {
+@Suite(.leavesNothing) struct SipHashTests {
     @Test func isTheReferenceImplementations() throws {
         let hash = try #require(SipHash(key: Array(0..<16)))
         #expect(hash.text([]) == "a3817f04ba25a8e66df67214c7550293")

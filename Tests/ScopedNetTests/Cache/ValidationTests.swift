@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9111 sections 4.3.1, 4.3.3 and 4.3.4.
-@Suite struct ValidationTests {
+@Suite(.leavesNothing) struct ValidationTests {
     private static let modified = (CacheTable.start + -100_000).date.description
 
     private func table(_ lines: [String], after: Double = 5) -> CacheTable {
@@ -236,7 +237,7 @@ import Testing
 }
 
 /// RFC 9111 section 4.3.5.
-@Suite struct HeadFresheningTests {
+@Suite(.leavesNothing) struct HeadFresheningTests {
     private func table(_ lines: String...) -> CacheTable {
         var table = CacheTable()
         table.store(.init(200, HTTPFields(lines: ["Cache-Control: max-age=1", "A: 1"] + lines), body: "stored"))
@@ -349,7 +350,7 @@ import Testing
 }
 
 /// RFC 9111 section 4.4.
-@Suite struct InvalidationTests {
+@Suite(.leavesNothing) struct InvalidationTests {
     private func table() -> CacheTable {
         var table = CacheTable()
         for path in ["/x", "/y", "/z"] {

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 /// RFC 9111 section 4.1.
-@Suite struct VaryTests {
+@Suite(.leavesNothing) struct VaryTests {
     private func fields(_ lines: [String]) -> HTTPFields { HTTPFields(lines: lines) }
 
     @Test(

@@ -1,9 +1,10 @@
+import CleanSlate
 import Reachability
 import Testing
 
 @testable import ScopedNet
 
-@Suite struct ConnectivityTargetsTests {
+@Suite(.leavesNothing) struct ConnectivityTargetsTests {
     private func targets(_ host: String, unix: Bool = false, proxy: String? = nil) -> [Target] {
         ConnectivityTargets.targets(host: host, port: 443, isUnixSocket: unix, proxy: proxy)
     }
@@ -36,7 +37,7 @@ import Testing
     }
 }
 
-@Suite struct RetryTimingTests {
+@Suite(.leavesNothing) struct RetryTimingTests {
     private func decide(_ wait: Duration, _ hasPath: Bool?, longest: Duration = .seconds(30), random: Double = 0.5) -> RetryTiming {
         RetryTiming.decide(wait: wait, hasPath: hasPath, longest: longest, random01: random)
     }

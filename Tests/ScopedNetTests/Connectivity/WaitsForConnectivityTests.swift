@@ -1,10 +1,11 @@
+import CleanSlate
 import ScopedNetTesting
 import Testing
 
 @testable import ScopedNet
 
 /// Requests that wait for a path, with a network that comes and goes by hand.
-@Suite(.timeLimit(.minutes(1))) struct WaitsForConnectivityTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct WaitsForConnectivityTests {
     private static let url = "http://192.0.2.1/posts"
 
     private func withNetwork(
@@ -162,7 +163,7 @@ import Testing
 }
 
 /// Retries that were to come while the path was gone.
-@Suite(.timeLimit(.minutes(1))) struct RetryWithPathTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct RetryWithPathTests {
     private func withRetries(
         _ body: (Session, MockTransport, ManualConnectivity, ManualClock) async throws -> Void
     ) async throws {

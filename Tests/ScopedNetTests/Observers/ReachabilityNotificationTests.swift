@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import Reachability
 import ScopedNet
@@ -5,7 +6,7 @@ import ScopedNetFoundation
 import Testing
 
 /// Paths at a notification centre, and subscriptions in a bag.
-@Suite struct ReachabilityNotificationTests {
+@Suite(.leavesNothing) struct ReachabilityNotificationTests {
     private struct Post: Sendable {
         let isOfMonitor: Bool
         let path: NetworkPath?

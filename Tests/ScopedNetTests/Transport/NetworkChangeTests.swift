@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// What becomes of connections when the transport hears that the network is another one, as the server sees it.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct NetworkChangeTests {
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1))) struct NetworkChangeTests {
     @Test func idleConnectionsAreClosedAtOnce() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("a"))

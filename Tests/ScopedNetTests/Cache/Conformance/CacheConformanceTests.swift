@@ -1,8 +1,9 @@
+import CleanSlate
 import ScopedNet
 import Testing
 
 /// The rules of the cache against the scenarios of the public suite.
-@Suite struct CacheConformanceTests {
+@Suite(.leavesNothing) struct CacheConformanceTests {
     /// Prints the score, and what came out otherwise than it is meant to.
     @Test func theRulesScoreAtLeastWhatTheyPromise() async {
         let score = await ScenarioRunner { PureCacheDriver($0) }.run(CacheScenario.all)

@@ -1,10 +1,11 @@
+import CleanSlate
 import HTTPTypes
 import ScopedNet
 import Testing
 
 /// Whatever a server or a caller writes, and wherever the clock jumps: there is an answer, it has as many bytes as it says, and none is
 /// taken from where nothing is stored.
-@Suite struct CacheHostileInputTests {
+@Suite(.leavesNothing) struct CacheHostileInputTests {
     private static let numbers = [
         "0", "1", "-1", "5", "2147483647", "2147483648", "9223372036854775807", "9223372036854775808", "99999999999999999999999999", "1e9",
         "0x10",

@@ -1,8 +1,9 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 /// The measure itself: a score is worth as much as the scenarios it counts and the judge that counts them.
-@Suite struct ConformanceHarnessTests {
+@Suite(.leavesNothing) struct ConformanceHarnessTests {
     @Test func theScenariosAreThoseOfAPrivateCache() {
         let score = ConformanceScore(scenarios: CacheScenario.all, deviations: [:])
         let standard = CacheScenario.Kind.allCases.map { score.count($0, .standard) }

@@ -1,10 +1,11 @@
+import CleanSlate
 import Testing
 
 /// What no table foresees: an origin that changes and fails, callers with every wish, and the rules between them.
 ///
 /// Whatever comes, the bytes are those of one version, of the right variant, not older than somebody allowed, and never what the
 /// caller's own POST has ended.
-@Suite struct ConversationTests {
+@Suite(.leavesNothing) struct ConversationTests {
     @Test func randomConversationsNeverGetWhatTheyMustNot() {
         var tally = Conversation.Tally()
         var complaints: [String] = []

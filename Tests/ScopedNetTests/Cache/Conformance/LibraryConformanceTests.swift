@@ -1,3 +1,4 @@
+import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// The whole library against the scenarios of the public suite: sockets, database and all.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct LibraryConformanceTests {
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(5))) struct LibraryConformanceTests {
     /// Wants a transfer coding accepted that nobody knows. The transport refuses such responses: where they end is a matter of opinion, and two
     /// readers with two opinions are how one response is made to speak inside another (RFC 9112 section 11.2).
     private static let refused = "headers-store-Transfer-Encoding"

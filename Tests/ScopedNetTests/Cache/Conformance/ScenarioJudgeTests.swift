@@ -1,8 +1,9 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 /// The judge finds each thing that can be otherwise than a scenario says.
-@Suite struct ScenarioJudgeTests {
+@Suite(.leavesNothing) struct ScenarioJudgeTests {
     private typealias Exchange = CacheScenario.Exchange
 
     /// The first of two exchanges went well; the second brought this.

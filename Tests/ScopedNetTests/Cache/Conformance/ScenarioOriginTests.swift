@@ -1,8 +1,9 @@
+import CleanSlate
 import HTTPTypes
 import Testing
 
 /// The scripted origin sends what the script says, and the dates, lengths and conditions that a script leaves to it.
-@Suite struct ScenarioOriginTests {
+@Suite(.leavesNothing) struct ScenarioOriginTests {
     private static let now: Int64 = 784_111_777  // Sun, 06 Nov 1994 08:49:37 GMT
 
     private static func fields(_ exchange: Int, _ more: ScenarioFields = [:]) -> HTTPFields {
