@@ -15,6 +15,16 @@ import Testing
     @Test(arguments: ["", "1.2.3", "1.2.3.4.5", "256.0.0.1", ":::", "fe80::1%", "1.2.3.4%lo", "[::1", "example.org"])
     func otherTextIsNone(_ text: String) { #expect(IPAddress(text) == nil) }
 
+    @Test func onlyAllZeroesAreUnspecified() {
+        for text in ["::", "0.0.0.0"] { #expect(IPAddress(text)?.isUnspecified == true) }
+        for text in ["::1", "1::", "0.0.0.1"] { #expect(IPAddress(text)?.isUnspecified == false) }
+    }
+
+    @Test func bracketsComeInPairs() {
+        #expect(IPAddress("[::1]") == IPAddress("::1"))
+        for text in ["[::1", "::1]"] { #expect(IPAddress(text) == nil) }
+    }
+
     @Test func ranges() throws {
         #expect(try #require(IPAddress("169.254.3.4")).isLinkLocal)
         #expect(try #require(IPAddress("febf::1")).isLinkLocal)

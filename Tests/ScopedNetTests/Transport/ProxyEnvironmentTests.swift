@@ -4,6 +4,12 @@ import Testing
 @testable import ScopedNet
 
 @Suite(.leavesNothing) struct ProxyEnvironmentTests {
+    @Test(arguments: ["a.example:65536", "10.0.0.1//8", "10.0.0.1/8/", "a.example:-1"]) func brokenElementsAreNoElements(element: String) {
+        let environment = ["http_proxy": "http://p:1", "no_proxy": element]
+        #expect(choice(environment) == .proxy("http://p:1"))
+        #expect(choice(environment, "http", "10.0.0.1") == .proxy("http://p:1"))
+    }
+
     private func choice(_ environment: [String: String], _ scheme: String = "http", _ host: String = "a.example", _ port: Int = 80)
         -> ProxyEnvironment.Choice
     {
