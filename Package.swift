@@ -61,7 +61,9 @@ var targets: [Target] = [
         swiftSettings: settings
     ),
     // What each suite ends with; for test targets alone.
-    .target(name: "CleanSlate", dependencies: ["ScopedNet", "ScopedNetTesting"], path: "Tests/CleanSlate", swiftSettings: settings),
+    .target(
+        name: "CleanSlate", dependencies: ["Persistence", "ScopedNet", "ScopedNetTesting"], path: "Tests/CleanSlate",
+        swiftSettings: settings),
     .testTarget(name: "ScopedNetTestingTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
     .systemLibrary(name: "CStore"),
     .target(
@@ -71,6 +73,13 @@ var targets: [Target] = [
             .product(name: "GRDB", package: "GRDB.swift"),
             .product(name: "GRDBSQLite", package: "GRDB.swift"),
         ],
+        swiftSettings: settings
+    ),
+    // What the tests kill, starve and run side by side.
+    .executableTarget(name: "StoreCrasher", dependencies: ["Persistence"], path: "Tests/StoreCrasher", swiftSettings: settings),
+    .testTarget(
+        name: "PersistenceTests",
+        dependencies: ["CleanSlate", "Persistence", "StoreCrasher", .product(name: "GRDB", package: "GRDB.swift")],
         swiftSettings: settings
     ),
     .systemLibrary(name: "CNetlink"),

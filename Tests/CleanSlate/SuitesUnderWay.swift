@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Persistence
 internal import ScopedNet
 
 /// Counts the suites that run. Descriptors and threads belong to the process: while suites run side by side nobody can say whose they are, so the
@@ -21,6 +22,8 @@ final class SuitesUnderWay: Sendable {
     /// What the platform opens once and keeps, and the one session that is everybody's, are there before anything is counted.
     private static func warmUp() async {
         _ = Session.shared
+        // Its descriptor is made once and never closed: a signal handler may be about to write to it.
+        _ = try? TerminationFlush([], signals: [])
         try? await Task.sleep(for: .milliseconds(1))
         await withCheckedContinuation { continuation in
             DispatchQueue.global().asyncAfter(wallDeadline: .now() + .milliseconds(1)) { continuation.resume() }

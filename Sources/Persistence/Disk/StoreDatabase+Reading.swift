@@ -8,6 +8,11 @@ extension StoreDatabase {
         e.body_kind, e.body_length, e.body_checksum, e.file, e.checksum, e.last_used
         """
 
+    /// Made once: a lookup is a few microseconds, and this would be one of them.
+    private static let loadStatement = """
+        SELECT \(entryColumns), b.data FROM entry e LEFT JOIN body b ON b.id = e.id WHERE e.partition = ? AND e.key_hash = ? AND e.key = ?
+        """
+
     /// All variants of a key, the newest last, and when they were last used.
     func load(_ key: EntryKey) throws(DatabaseFailure) -> (entries: [Entry], lastUsed: Int64) {
         let hash = keyHash(key)
@@ -15,10 +20,7 @@ extension StoreDatabase {
             var entries: [Entry] = []
             var lastUsed: Int64 = 0
             try database.run(
-                """
-                SELECT \(Self.entryColumns), b.data FROM entry e LEFT JOIN body b ON b.id = e.id
-                WHERE e.partition = ? AND e.key_hash = ? AND e.key = ?
-                """, [.bytes(key.partition), .integer(hash), .bytes(key.name)]
+                Self.loadStatement, [.bytes(key.partition), .integer(hash), .bytes(key.name)]
             ) { row in
                 entries.append(try entry(of: row, key: key, data: { row.data(15) }))
                 lastUsed = max(lastUsed, row.integer(14))

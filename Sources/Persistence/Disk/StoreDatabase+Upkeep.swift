@@ -88,7 +88,7 @@ extension StoreDatabase {
         for name in Files.names(in: folder.temporary) {
             let path = "\(folder.temporary)/\(name)"
             if let status = Files.status(of: path), seconds - status.modified >= temporaryAge || status.modified > seconds + 60 {
-                unlinkFile(path)
+                Files.remove(path)
             }
         }
         var named: Set<String> = []
@@ -102,26 +102,35 @@ extension StoreDatabase {
                     RowSummary(id: row.integer(0), variant: "", cost: try row.size(1), file: name, generation: 0, metadataCount: 0))
             }
         }
-        if !orphans.isEmpty { try removeRows(orphans) }
+        if !orphans.isEmpty { try removeOrphans(orphans) }
         for part in Files.names(in: folder.bodies) {
             for name in Files.names(in: "\(folder.bodies)/\(part)") where !named.contains(name) {
                 let path = "\(folder.bodies)/\(part)/\(name)"
-                if let status = Files.status(of: path), seconds - status.modified >= age { unlinkFile(path) }
+                if let status = Files.status(of: path), seconds - status.modified >= age { Files.remove(path) }
             }
         }
     }
 
-    private func removeRows(_ rows: [RowSummary]) throws(DatabaseFailure) {
+    /// Removes rows whose files are gone.
+    ///
+    /// Between the look and this transaction another process may have removed such a row, and stored something else under its id: the row
+    /// counts as what it is now, and only if its file is still missing.
+    func removeOrphans(_ rows: [RowSummary]) throws(DatabaseFailure) {
         try write { database in
             var ledger = Ledger()
-            for row in rows where try database.integer("SELECT 1 FROM entry WHERE id = ?", [.integer(row.id)]) != nil {
-                try delete(row, database, &ledger)
+            for row in rows {
+                var current: RowSummary?
+                try database.run("SELECT cost, file FROM entry WHERE id = ? AND file IS NOT NULL", [.integer(row.id)]) { columns in
+                    current = RowSummary(
+                        id: row.id, variant: "", cost: try columns.size(0), file: columns.string(1), generation: 0, metadataCount: 0)
+                }
+                guard let current, let name = current.file else { continue }
+                if let path = folder.bodyPath(name), Files.status(of: path) != nil { continue }
+                try delete(current, database, &ledger)
             }
             _ = try settle(ledger, database)
         }
     }
-
-    private func unlinkFile(_ path: String) { Files.remove(path) }
 
     // MARK: Looking at everything
 

@@ -110,7 +110,12 @@ extension StoreDatabase {
                 try delete(rows.remove(at: index), database, &ledger)
             }
             while rows.count >= options.variantsPerKey { try delete(rows.removeFirst(), database, &ledger) }
-            try insert(put.entry, hash, database, &ledger, now: now)
+            do {
+                try insert(put.entry, hash, database, &ledger, now: now)
+            } catch let error as StoreError where error.code == .missing {
+                // Somebody removed the body's file before it was at its place.
+                isComplete = false
+            }
         }
         if options.isShared { try note(partition: key.partition, name: key.name, isInvalidation: write.isInvalidation, database) }
         return isComplete

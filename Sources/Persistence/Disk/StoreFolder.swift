@@ -83,6 +83,8 @@ struct StoreFolder: Sendable {
     func adopt(_ temporary: String) throws(StoreError) -> String {
         let name = Files.randomName()
         let folder = "\(bodies)/\(name.prefix(2))"
+        // Young for whoever sweeps before the row is there, however long the body has waited.
+        utimes(temporary, nil)
         do throws(StoreError) {
             try Files.rename(temporary, to: "\(folder)/\(name)")
         } catch  where error.code == .missing {

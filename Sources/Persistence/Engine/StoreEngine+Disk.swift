@@ -39,7 +39,7 @@ extension StoreEngine {
     private var options: StoreDatabase.Options {
         StoreDatabase.Options(
             isShared: isShared, contentVersion: Int64(configuration.contentVersion), secureDelete: configuration.erasesDeletedContent,
-            variantsPerKey: max(1, configuration.limits.variantsPerKey), inlineBodyBytes: max(0, configuration.limits.inlineBodyBytes))
+            variantsPerKey: configuration.limits.variantsPerKey, inlineBodyBytes: configuration.limits.inlineBodyBytes)
     }
 
     private func begin(with database: StoreDatabase, _ lock: LockFile, replaced: String?) throws {
@@ -70,7 +70,7 @@ extension StoreEngine {
         _ = drain()
     }
 
-    /// What earlier processes left behind. In private mode nobody else can have a temporary file, and none here is older than the process.
+    /// What earlier processes left behind. What is younger than an hour may be somebody's who is at work, or our own.
     private func sweep(_ database: StoreDatabase) {
         guard door.current === database else { return }
         let now = clocks.wall()
@@ -91,7 +91,8 @@ extension StoreEngine {
     func replace(_ reason: String) {
         let now = clocks.monotonic()
         let last = progress.withLock { $0.lastReplacement }
-        guard case .open(let database, let lock) = door.change(to: .opening) else { return }
+        guard case .open(let database, let lock) = door.snapshot else { return }
+        door.change(to: .opening)
         database.close()
         if let last, now - last < .seconds(10) {
             settleWithoutDisk("damaged again and again: \(reason)", retryAfter: .seconds(60))

@@ -19,12 +19,15 @@ final class StoreEngine: Sendable {
         var isClosed = false
         var failures = 0
         var lastReplacement: Duration?
+        var lastPlaceCheck = Duration.zero
         /// What SQLite said of the store last.
         var bytes = 0
         var entries = 0
     }
 
     init(_ configuration: StoreConfiguration, clocks: Clocks) {
+        var configuration = configuration
+        configuration.limits = configuration.limits.bounded
         self.configuration = configuration
         self.clocks = clocks
         folder = StoreFolder(configuration.directory)
@@ -93,6 +96,7 @@ final class StoreEngine: Sendable {
             if case .none = door.snapshot { return true }
             return false
         }
+        guard isInPlace(database) else { return false }
         do throws(DatabaseFailure) {
             try database.catchUp(
                 from: { state.withLock { $0.sharedPosition } },
@@ -106,6 +110,19 @@ final class StoreEngine: Sendable {
             report(error, of: database)
             return false
         }
+    }
+
+    /// Looks once a second: who only reads would not notice that somebody removed the files, and others made new ones.
+    private func isInPlace(_ database: StoreDatabase) -> Bool {
+        let now = clocks.monotonic()
+        let isDue = progress.withLock { progress in
+            guard now - progress.lastPlaceCheck >= .seconds(1) else { return false }
+            progress.lastPlaceCheck = now
+            return true
+        }
+        guard isDue, !database.isInPlace else { return true }
+        writer.enqueue { [self] in reopenIfMoved(database) }
+        return false
     }
 
     /// A reader met damage: the writer thread replaces the files.

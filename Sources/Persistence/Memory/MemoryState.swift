@@ -63,8 +63,6 @@ struct MemoryState {
     var statistics = StoreStatistics.Counters()
 
     init(limits: StoreLimits, writesThrough: Bool) {
-        var limits = limits
-        limits.variantsPerKey = max(1, limits.variantsPerKey)
         self.limits = limits
         self.writesThrough = writesThrough
         slots = MemoryLRU(capacity: limits.memoryBytes)

@@ -81,7 +81,7 @@ public final class Store: Sendable {
 
     // MARK: Closing
 
-    /// Writes what waits, and closes the files. Afterwards puts are refused and memory alone answers.
+    /// Writes what waits, and closes the files. Afterwards puts are refused, and memory alone answers; in shared mode every lookup is a miss.
     public func close() async {
         await withCheckedContinuation { continuation in engine.close { continuation.resume() } }
     }

@@ -74,5 +74,18 @@ public struct StoreLimits: Sendable {
 
     public init() {}
 
+    /// The same within what makes sense, so that nobody has to think of the rest.
+    var bounded: StoreLimits {
+        var limits = self
+        limits.memoryBytes = max(0, memoryBytes)
+        limits.diskBytes = max(0, diskBytes)
+        limits.bodyBytes = bodyBytes.map { max(0, min($0, 1 << 43)) }
+        limits.inlineBodyBytes = max(0, min(inlineBodyBytes, 64 << 20))
+        limits.variantsPerKey = max(1, variantsPerKey)
+        limits.pendingBytes = max(0, pendingBytes)
+        limits.dirtyAge = max(.zero, min(dirtyAge, .seconds(86_400 * 365)))
+        return limits
+    }
+
     var largestBody: Int { bodyBytes ?? max(5 << 20, diskBytes / 8) }
 }

@@ -18,7 +18,7 @@ public final class TerminationFlush: Sendable {
     /// - Parameters:
     ///   - stores: held until the signal or the end of this object.
     ///   - signals: those to wait for.
-    ///   - limit: how long the stores may take.
+    ///   - limit: how long the stores may take; an hour at most.
     /// - Throws: `unavailable` when there is one already: a signal has one handling in a process.
     public init(_ stores: [Store], signals: [Int32] = TerminationFlush.defaultSignals, limit: Duration = .seconds(2)) throws(StoreError) {
         guard !Self.isInstalled.exchange(true, ordering: .acquiringAndReleasing) else {
@@ -32,7 +32,7 @@ public final class TerminationFlush: Sendable {
             throw StoreError(call: "eventfd", path: "", errno: errno)
         }
         Self.bell.store(bell, ordering: .releasing)
-        let run = Run(stores: stores.map(\.engine), limit: limit, bell: bell)
+        let run = Run(stores: stores.map(\.engine), limit: max(.zero, min(limit, .seconds(3600))), bell: bell)
         self.run = run
         guard SystemThread.spawn(name: "store-signals", { run.wait() }) else {
             Self.isInstalled.store(false, ordering: .releasing)

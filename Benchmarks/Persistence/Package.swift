@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What the store costs beside a bare loop on SQLite in C. A package of its own, so that nobody who uses the store builds it.
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "StoreBenchmarks",
+    dependencies: [.package(name: "Persistence", path: "..")],
+    targets: [
+        .target(name: "CBareStore", cSettings: [.unsafeFlags(["-O2"])], linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(
+            name: "store-bench", dependencies: ["CBareStore", .product(name: "Persistence", package: "ScopedNet")],
+            swiftSettings: settings),
+    ]
+)
