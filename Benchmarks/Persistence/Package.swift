@@ -12,7 +12,7 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
     name: "StoreBenchmarks",
-    dependencies: [.package(name: "Persistence", path: "..")],
+    dependencies: [.package(name: "ScopedNet", path: "../..")],
     targets: [
         .target(name: "CBareStore", cSettings: [.unsafeFlags(["-O2"])], linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(

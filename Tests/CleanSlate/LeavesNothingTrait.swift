@@ -39,6 +39,6 @@ extension Trait where Self == LeavesNothingTrait {
     ///     Their objects are counted at the end of all suites only.
     ///   - deadline: how long what is in flight may take to end. Who is clean waits for nothing.
     public static func leavesNothing(objects: Bool = true, within deadline: Duration = .seconds(20)) -> Self {
-        LeavesNothingTrait(objects: objects ? .noLeaks(within: deadline) : nil, deadline: deadline)
+        LeavesNothingTrait(objects: objects ? .noLeaks(within: deadline, checksHeap: false) : nil, deadline: deadline)
     }
 }
