@@ -76,9 +76,6 @@ static inline CURLcode scurl_get_string(CURL *_Nonnull easy, CURLINFO info, cons
     return (curl_easy_getinfo)(easy, info, value);
 }
 
-static inline CURLcode scurl_get_socket(CURL *_Nonnull easy, CURLINFO info, curl_socket_t *_Nonnull value) {
-    return (curl_easy_getinfo)(easy, info, value);
-}
 
 // curl_multi_setopt
 typedef int (*scurl_socket_callback)(CURL *_Nullable easy, curl_socket_t socket, int what, void *_Nullable context, void *_Nullable socket_context);

@@ -32,7 +32,12 @@ public struct SystemdService: Service {
     ///
     /// - Throws: what `readiness` throws; nothing is said then, and the group ends.
     public func run() async throws {
-        try await readiness()
+        let readiness = readiness
+        do { try await cancelWhenGracefulShutdown { try await readiness() } } catch {
+            // A shutdown does not wait until a program that is just starting is ready.
+            guard Task.isShuttingDownGracefully else { throw error }
+            return tell(.stopping)
+        }
         tell(.ready)
         if notifier != nil, let monitor {
             for await path in monitor.paths.cancelOnGracefulShutdown() { tell(.status("\(path)")) }

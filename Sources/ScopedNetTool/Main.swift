@@ -7,6 +7,7 @@ import ArgumentParser
 enum Main {
     /// Not asynchronous: this has to be the main thread, and the only one so far. It stays to wait for signals; `run` ends the process.
     static func main() {
+        openStandardDescriptors()
         // A reader that leaves is an error of the write, so that a download still tidies up.
         signal(SIGPIPE, SIG_IGN)
         let interruption = Interruption()
@@ -14,6 +15,17 @@ enum Main {
         // Not on the main actor, whose thread waits.
         Task.detached { await run(interruption) }
         interruption.await()
+    }
+
+    /// One that was closed by whoever started this would be given to a socket or a file of ours, and then be written to.
+    private static func openStandardDescriptors() {
+        while true {
+            let descriptor = open("/dev/null", O_RDWR)
+            guard descriptor >= 0, descriptor <= 2 else {
+                if descriptor > 2 { close(descriptor) }
+                return
+            }
+        }
     }
 
     private static func run(_ interruption: Interruption) async {

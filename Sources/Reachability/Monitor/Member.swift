@@ -118,7 +118,7 @@ final class Member: Sendable {
 
     private func tell(_ id: UInt64) {
         let call = state.withLock { state -> (Subscriber, NetworkPath)? in
-            guard state.isStarted, let path = state.current, let index = state.subscribers.firstIndex(where: { $0.id == id }),
+            guard state.isStarted, !state.isFresh, let path = state.current, let index = state.subscribers.firstIndex(where: { $0.id == id }),
                 state.subscribers[index].last?.generation != path.generation
             else { return nil }
             defer { state.subscribers[index].last = path }
@@ -131,7 +131,7 @@ final class Member: Sendable {
     private func tellDelegate() {
         // Both leave the lock, whatever comes of them: this may be the last reference to either.
         let call = state.withLock { state -> ((any ReachabilityDelegate)?, ReachabilityMonitor?, NetworkPath, NetworkPath?)? in
-            guard state.isStarted, let path = state.current, state.delegateLast?.generation != path.generation else { return nil }
+            guard state.isStarted, !state.isFresh, let path = state.current, state.delegateLast?.generation != path.generation else { return nil }
             let (delegate, monitor, last) = (state.delegate, state.monitor, state.delegateLast)
             if delegate != nil, monitor != nil { state.delegateLast = path }
             return (delegate, monitor, path, last)
@@ -152,7 +152,7 @@ final class Member: Sendable {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> NetworkPath?? in
                     if Task.isCancelled { return .some(nil) }
-                    if state.isStarted, let path = state.current, path.generation > generation { return path }
+                    if state.isStarted, !state.isFresh, let path = state.current, path.generation > generation { return path }
                     state.waiters[id] = Waiter(generation: generation, continuation: continuation)
                     return .none
                 }
@@ -174,7 +174,7 @@ extension Member.State {
     }
 
     mutating func takeReadyWaiters() -> [(Member.Waiter, NetworkPath)] {
-        guard isStarted, let current, !waiters.isEmpty else { return [] }
+        guard isStarted, !isFresh, let current, !waiters.isEmpty else { return [] }
         let ready = waiters.filter { $0.value.generation < current.generation }
         for id in ready.keys { waiters[id] = nil }
         return ready.sorted { $0.key < $1.key }.map { ($0.value, current) }

@@ -112,6 +112,9 @@ package final class PathWatch: ConnectivitySource {
     private func open(_ target: Target) {
         let monitor = base.monitor(for: target)
         do { try monitor.start() } catch {
+            // The next who asks tries again.
+            let failed = state.withLock { $0.rooms.removeValue(forKey: target) }
+            withExtendedLifetime(failed) {}
             // No descriptor or thread is left: nobody can tell, and a request that goes out will say what is wrong.
             return reached(target)
         }

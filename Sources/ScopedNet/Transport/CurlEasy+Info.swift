@@ -17,13 +17,6 @@ extension CurlEasy {
         return value
     }
 
-    /// Of the connection in use; -1 when there is none yet.
-    var activeSocket: Int32 {
-        var value: curl_socket_t = -1
-        _ = scurl_get_socket(handle, CURLINFO_ACTIVESOCKET, &value)
-        return value
-    }
-
     func text(_ info: CURLINFO) -> String {
         var value: UnsafePointer<CChar>?
         _ = scurl_get_string(handle, info, &value)

@@ -297,7 +297,8 @@ final class CurlLoop {
     private func retirePool() {
         guard let multi else { return }
         let busy = active.values.filter { $0.multi == multi }
-        if !busy.isEmpty { sockets.hangUp(except: Set(busy.map(\.activeSocket))) }
+        // Their ports and not their descriptors: libcurl 7.88 tells those only of transfers that have ended.
+        if active.count > 0 { sockets.hangUp(exceptPorts: Set(active.values.map { $0.number(CURLINFO_LOCAL_PORT) })) }
         retired.append(RetiredPool(multi: multi, transfers: busy.count, deadline: curlDeadline))
         self.multi = nil
         curlDeadline = Self.never

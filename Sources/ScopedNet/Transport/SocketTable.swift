@@ -49,10 +49,22 @@ struct SocketTable {
     }
 
     /// Ends the connections that no transfer uses; whoever has the descriptors closes them later.
-    func hangUp(except used: Set<Int32>) {
-        for (index, entry) in entries.enumerated() where entry.isOurs && entry.wanted == 0 && !used.contains(Int32(index)) {
+    func hangUp(exceptPorts used: Set<Int>) {
+        for (index, entry) in entries.enumerated() where entry.isOurs && entry.wanted == 0 {
+            // One that cannot be told apart is spared: what is paused reads on later, and its end would pass for the body's.
+            guard let port = Self.localPort(of: Int32(index)), !used.contains(port) else { continue }
             shutdown(Int32(index), Int32(SHUT_RDWR))
         }
+    }
+
+    private static func localPort(of descriptor: Int32) -> Int? {
+        var address = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        // sin_port and sin6_port are at the same place.
+        return code == 0 && address.sin6_port != 0 ? Int(UInt16(bigEndian: address.sin6_port)) : nil
     }
 
     mutating func want(_ events: UInt32, on descriptor: Int32) {

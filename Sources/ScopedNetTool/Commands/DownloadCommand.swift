@@ -24,9 +24,11 @@ struct DownloadCommand: ToolCommand {
 
     func execute() async throws(ToolFailure) {
         try await transfer.withSession(accepting: .success) { session, console throws(ToolFailure) in
+            // A relative one would have its `~` expanded, and its `..` taken away without a look at links.
+            let path = output.hasPrefix("/") ? output : "\(FileManager.default.currentDirectoryPath)/\(output)"
             let response: Response<URL>
             do throws(NetworkError) {
-                response = try await session.download(transfer.url, to: URL(filePath: output)).response()
+                response = try await session.download(transfer.url, to: URL(filePath: path)).response()
             } catch {
                 throw try transfer.failure(error, console)
             }

@@ -118,6 +118,8 @@ struct SessionTests {
             // The session's thread belongs to the namespace it is made in, which is this one's.
             let first = wire.send(1)
             #expect(first[0] == nil)
+            let watches = Self.wait { wire.session.link.connectivitySource()?.isSatisfied([.defaultPath]) == true }
+            #expect(watches)
             try wire.network.ip("link set v0 down")
             let isGone = Self.wait { wire.monitor.currentPath?.isSatisfied == false }
             #expect(isGone)
@@ -139,6 +141,8 @@ struct SessionTests {
         try await withWire { wire in
             let first = wire.send(1)
             #expect(first[0] == nil)
+            let watches = Self.wait { wire.session.link.connectivitySource()?.isSatisfied([.defaultPath]) == true }
+            #expect(watches)
             try wire.network.ip("link set v0 down")
             let isGone = Self.wait { wire.monitor.currentPath?.isSatisfied == false && wire.connections == 0 }
             #expect(isGone)

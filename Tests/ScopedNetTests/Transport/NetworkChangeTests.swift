@@ -138,4 +138,30 @@ import Testing
             #expect(wire.server.connectionsAccepted == 1)
         }
     }
+
+    /// Paused by its reader: libcurl wants nothing of its socket, and all the same it is in use.
+    @Test(arguments: [1, 2]) func aPausedStreamReadsOn(changes: Int) async throws {
+        try await withWire { wire async throws in
+            let body = bytes(4 << 20)
+            wire.server.on("/stream", .ok(.bytes(Array(body))))
+            wire.server.on("/", .ok("a"))
+            let stream = try await wire.session.stream(wire.server.url + "/stream", window: 64 << 10)
+            var received = 0
+            var pieces = stream.bytes.makeAsyncIterator()
+            received += try await pieces.next()?.count ?? 0
+            // The window is full: the server's bytes stay where they are.
+            let request = try #require(wire.server.requests.first)
+            var sent = -1
+            while request.bodyBytesSent != sent {
+                sent = request.bodyBytesSent
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            for _ in 0..<changes {
+                wire.session.transport.networkChanged()
+                _ = try await wire.send()
+            }
+            while let piece = try await pieces.next() { received += piece.count }
+            #expect(received == body.count)
+        }
+    }
 }
