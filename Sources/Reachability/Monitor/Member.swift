@@ -118,7 +118,8 @@ final class Member: Sendable {
 
     private func tell(_ id: UInt64) {
         let call = state.withLock { state -> (Subscriber, NetworkPath)? in
-            guard state.isStarted, !state.isFresh, let path = state.current, let index = state.subscribers.firstIndex(where: { $0.id == id }),
+            guard state.isStarted, !state.isFresh, let path = state.current,
+                let index = state.subscribers.firstIndex(where: { $0.id == id }),
                 state.subscribers[index].last?.generation != path.generation
             else { return nil }
             defer { state.subscribers[index].last = path }
@@ -131,7 +132,9 @@ final class Member: Sendable {
     private func tellDelegate() {
         // Both leave the lock, whatever comes of them: this may be the last reference to either.
         let call = state.withLock { state -> ((any ReachabilityDelegate)?, ReachabilityMonitor?, NetworkPath, NetworkPath?)? in
-            guard state.isStarted, !state.isFresh, let path = state.current, state.delegateLast?.generation != path.generation else { return nil }
+            guard state.isStarted, !state.isFresh, let path = state.current, state.delegateLast?.generation != path.generation else {
+                return nil
+            }
             let (delegate, monitor, last) = (state.delegate, state.monitor, state.delegateLast)
             if delegate != nil, monitor != nil { state.delegateLast = path }
             return (delegate, monitor, path, last)

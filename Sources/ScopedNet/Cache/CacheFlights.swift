@@ -45,7 +45,7 @@ final class CacheFlights: Sendable {
         }
         // What it holds is let go outside the lock.
         withExtendedLifetime(gone) {}
-        if let leader, leader.isMuted { _ = leader.cancel(.explicit) }
+        if let leader, leader.isMuted { _ = leader.cancel(leader.reason) }
     }
 
     /// Somebody waits for what this run is getting.

@@ -29,6 +29,7 @@ public struct CachePolicy: Sendable, Hashable {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
 
+        /// So far this reaches the disk, too.
         public static let memory = WriteMode(rawValue: 1)
         public static let disk = WriteMode(rawValue: 2)
         /// Memory and disk. The default.

@@ -98,7 +98,8 @@ package final class RequestRun: RunCore, @unchecked Sendable {
     }
 
     override func makeCached(_ result: TransferResult) -> AnyResponse? {
-        guard interest.contains(.cached) else { return nil }
+        // A file has one content, and the server's is the one.
+        guard interest.contains(.cached), template.destination == nil else { return nil }
         do throws(NetworkError) { return try makeResponse(result) } catch { return nil }
     }
 
@@ -107,7 +108,7 @@ package final class RequestRun: RunCore, @unchecked Sendable {
             throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
         }
         let body = try decodedBody(result.body, head)
-        if template.destination != nil { try commitFile(head, stored: drive.source == .network ? nil : result.body) }
+        if template.destination != nil { try commitFile(head, stored: drive.source == .network && drive.joined == nil ? nil : result.body) }
         // For the error; a decoder that only hands the body on has none.
         let evidence = decoder.isImmediate ? nil : body
         let parts = ResponseParts(

@@ -9,7 +9,8 @@ extension RunCore {
     func enterCache() {
         guard let cache = session.configuration.cache, !hasStream else { return goToNetwork() }
         let policy = template.options.cache
-        let request = CacheRequest(method: exchange.method, url: exchange.url.string, fields: exchange.headers.fields)
+        let request = CacheRequest(
+            method: exchange.method, url: exchange.url.string, fields: exchange.headers.fields, hasBody: exchange.body != nil)
         let strategy = cache.strategy(policy)
         guard let key = strategy.key(for: request) else { return goToNetwork() }
         // What other methods send is never found, only thrown away.
@@ -98,7 +99,7 @@ extension RunCore {
         let job: WorkPool.Job = { [self] in
             guard mayGoOn else { return abandonWork() }
             let limit = template.options.maxBodyBytes
-            guard range.count <= limit else {
+            guard template.destination != nil || range.count <= limit else {
                 let message = "the stored body has \(range.count) bytes, \(limit) are allowed"
                 return fail(
                     NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
@@ -111,10 +112,12 @@ extension RunCore {
     }
 
     private func serve(_ answer: CachedAnswer, _ body: Data, _ use: CacheUse, _ isValidated: Bool, _ turn: TransportTurn?) {
-        use.cache.count { statistics in
-            if isValidated { statistics.validated += 1 } else { statistics.hits += 1 }
-            statistics.bytesSaved += Int64(body.count)
+        guard template.destination != nil || body.count <= template.options.maxBodyBytes else {
+            let message = "the stored body has \(body.count) bytes, \(template.options.maxBodyBytes) are allowed"
+            return fail(
+                NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: turn)
         }
+        if !drive.isRefresh { countUse(use, isValidated, body) }
         drive.cache = nil
         endFlight()
         var status = answer.status
@@ -123,11 +126,19 @@ extension RunCore {
         conclude(TransferResult(head: ResponseHead(answer.head), body: body), source: isValidated ? .validatedCache : .cache, turn: turn)
     }
 
+    private func countUse(_ use: CacheUse, _ isValidated: Bool, _ body: Data) {
+        use.cache.count { statistics in
+            if isValidated { statistics.validated += 1 } else { statistics.hits += 1 }
+            statistics.bytesSaved += Int64(body.count)
+        }
+    }
+
     /// The body was evicted or damaged since it was found: as if nothing had been.
     private func loseEntry(_ index: Int, _ use: CacheUse) {
         use.cache.store.remove(use.cache.entryKey(use.key), variant: use.found.entries[index].variant)
         enter(.idle)
         drive.cache = nil
+        endFlight()
         enterCache()
     }
 
@@ -142,7 +153,7 @@ extension RunCore {
     private func mayShare(_ request: CacheRequest) -> Bool {
         let policy = template.options.cache
         return policy.sharesFlights && !policy.write.isEmpty && policy.read != .none && request.method == .get && exchange.body == nil
-            && !drive.hasFollowed && !request.hasCondition && request.fields[.range] == nil
+            && !drive.hasFollowed && !request.hasCondition && request.fields[.range] == nil && template.destination == nil
     }
 
     /// Waits for the answer that another run is getting.
@@ -165,7 +176,8 @@ extension RunCore {
             }
             return false
         }
-        let bound = template.options.timeouts.firstByte.map { limit in
+        let timeouts = template.options.timeouts
+        let bound = [timeouts.firstByte, timeouts.total].compactMap({ $0 }).min().map { limit in
             session.timing.schedule(after: limit) { [self] in
                 cache.flights.leave(key, id)
                 if takeWait(number) { enterCache() }
@@ -175,7 +187,7 @@ extension RunCore {
             AnyCancellable { [id] in
                 bound?.cancel()
                 cache.flights.leave(key, id)
-            }, exchange: number)
+            }, exchange: Self.pathWait(number))
         StepDoor.pass(.retryWaiting, id)
         abandonWait(number)
         return true
@@ -196,6 +208,8 @@ extension RunCore {
 
     /// Not in this run: its owner has an answer and may go.
     private func refresh(_ visit: CacheVisit) {
+        // A file is written for its caller, once; and what is good enough to be kept only the caller's own answer can tell.
+        guard template.destination == nil, template.options.shouldCache == nil else { return }
         guard visit.cache.beginRefresh(visit.key, visit.found) else { return }
         let (cache, key) = (visit.cache, visit.key)
         var handlers = RunHandlers()
@@ -204,6 +218,12 @@ extension RunCore {
             template: template, requestID: id, session: session, decoder: ResponseDecoder.data.any, handlers: handlers, repeatKey: nil,
             origin: origin,
             preparationError: nil)
+        // Of this hop, not of the one the request began with.
+        run.exchange = TransferRequest(
+            url: exchange.url, method: exchange.method, headers: drive.callersHeaders ?? exchange.headers, body: exchange.body,
+            options: exchange.options, wantsMilestones: exchange.wantsMilestones, repeatsSilently: exchange.repeatsSilently,
+            requestID: run.id)
+        run.drive.isRefresh = true
         run.drive.cache = visit
         _ = agent.add(run)
         run.begin()
@@ -242,7 +262,11 @@ extension RunCore {
         case .joined: return .memory(limit: template.options.maxBodyBytes)
         case .received:
             // Nobody else will find it in the cache.
-            if !visit.stores { endFlight() }
+            if !visit.stores {
+                endFlight()
+                // Its owner has gone, and those it went on for are on their own way now.
+                if isMuted { _ = cancel(reason) }
+            }
             return nil
         }
     }
@@ -311,7 +335,7 @@ extension RunCore {
         defer { endFlight() }
         drive.cache = nil
         note(drive.cacheStatus ?? CacheStatus(forward: visit.forward.reason))
-        visit.cache.count { $0.misses += 1 }
+        if !visit.isRefresh, result.error == nil { visit.cache.count { $0.misses += 1 } }
         guard visit.stores, mayStoreValue else { return }
         if let path = template.destination, drive.isFileCommitted {
             // The file holds the decoded bytes, and the server's are what is stored.

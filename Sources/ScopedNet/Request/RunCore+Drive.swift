@@ -107,6 +107,7 @@ extension RunCore {
         endFlight()
         enter(.idle)
         drive.file?.discard()
+        if isMuted { workEnded() }
     }
 
     // MARK: After an attempt
@@ -162,7 +163,8 @@ extension RunCore {
     }
 
     private func succeed(_ result: TransferResult, turn: TransportTurn?) {
-        guard !canProcessInline(result) || drive.cache?.readsStoredBodies == true else {
+        let asksTheProgram = drive.cache != nil && template.options.shouldCache != nil
+        guard !canProcessInline(result) || asksTheProgram || drive.cache?.readsStoredBodies == true else {
             process(result)
             storeInCache(result)
             return complete(turn: turn)
@@ -195,8 +197,8 @@ extension RunCore {
         var error = error
         error.response = result?.head ?? error.response
         drive.file?.discard()
-        guard let result, !result.body.isEmpty, let head = result.head, let coding = head.contentEncoding, let turn else {
-            if let result, !result.body.isEmpty { error.body = result.body }
+        guard let result, !result.body.isEmpty, let head = result.head, let coding = head.contentEncoding else {
+            if let result, !result.body.isEmpty { error.body = result.body.prefix(template.errorBodyBytes) }
             setFailure(error)
             return complete(turn: turn)
         }
@@ -204,13 +206,14 @@ extension RunCore {
         let limits = DecodingLimits(maxOutputBytes: template.errorBodyBytes)
         let failure = error
         enter(.working)
-        turn.work { [self] in
+        let job: WorkPool.Job = { [self] in
             guard mayGoOn else { return abandonWork() }
             var failure = failure
             failure.body = ContentCoding.decodedPrefix(result.body, coding: coding, limits: limits)
             setFailure(failure)
             complete(turn: nil)
         }
+        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
     }
 
     // MARK: Redirects
@@ -219,6 +222,7 @@ extension RunCore {
 
     /// Whether this response leads on, or is refused because of where it leads; any other is a response like all others.
     func isFollowed(_ head: ResponseHead) -> Bool {
+        if drive.isRefresh { return false }
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head["location"] else { return false }
         switch template.options.redirects.mode {
         case .never: return false

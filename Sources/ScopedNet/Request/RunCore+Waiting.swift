@@ -65,5 +65,5 @@ extension RunCore {
     }
 
     /// The wait for the path beside the timer of the same exchange.
-    private static func pathWait(_ number: UInt64) -> UInt64 { ~number }
+    static func pathWait(_ number: UInt64) -> UInt64 { ~number }
 }

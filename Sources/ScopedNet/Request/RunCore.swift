@@ -66,6 +66,8 @@ package class RunCore: BagMember, @unchecked Sendable {
         /// While an exchange is on its way through the cache to the server.
         var cache: CacheVisit?
         var cacheStatus: CacheStatus?
+        /// It refreshes what its owner has been given already.
+        var isRefresh = false
         /// It has waited for another run's answer.
         var hasFollowed = false
         var source = ResponseSource.network
@@ -151,7 +153,8 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     /// A release closes the gates of a detached run and nothing else, and so does any cancel while others wait for the same response.
     private func keepsWork(_ reason: CancelReason) -> Bool {
-        template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased) || leadsOthers
+        template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased)
+            || reason != .shutdown && leadsOthers
     }
 
     /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached. Nor does one whose bag has ended, however many
