@@ -19,6 +19,7 @@ extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
 static const int CSTORE_LOCK_SHARED = LOCK_SH;
 static const int CSTORE_LOCK_EXCLUSIVE = LOCK_EX;
 static const int CSTORE_LOCK_NONBLOCKING = LOCK_NB;
+static const int CSTORE_UNLOCK = LOCK_UN;
 
 static inline int cstore_lock(int descriptor, int operation) { return flock(descriptor, operation); }
 

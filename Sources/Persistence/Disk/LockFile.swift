@@ -23,6 +23,9 @@ final class LockFile: Sendable {
 
     deinit { close(descriptor) }
 
+    /// The next one may have the store now, and not only when the last reference here is gone.
+    func release() { _ = cstore_lock(descriptor, CSTORE_UNLOCK) }
+
     /// Nobody else has the store from now on.
     /// - Returns: false when somebody does. A shared lock may then be lost as well (flock(2): a conversion is not atomic), so the caller gives
     ///   the store up.

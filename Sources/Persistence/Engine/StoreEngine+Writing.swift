@@ -107,6 +107,9 @@ extension StoreEngine {
         writeTouches()
         let lost = state.withLock { $0.loseDisk(nil, at: now) }
         for body in lost.bodies { body.discard() }
-        if case .open(let database, _) = door.change(to: .closed) { database.close() }
+        if case .open(let database, let lock) = door.change(to: .closed) {
+            database.close()
+            lock.release()
+        }
     }
 }
