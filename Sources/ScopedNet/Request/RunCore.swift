@@ -207,7 +207,9 @@ package class RunCore: BagMember, @unchecked Sendable {
     func fallSilent() {
         leaveBags()
         releaseHandlers()
-        if !isMuted { abortStage() }
+        if !isMuted { return abortStage() }
+        // It goes on for others, who did not suspend it, and nobody is left to resume it.
+        if template.options.release != .detached { _ = setSuspended(false) }
     }
 
     func startGate() -> Bool { step { $0.start() } == .proceed }

@@ -80,6 +80,7 @@ struct SessionTests {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while !isRight() {
             if ContinuousClock.now > deadline { return false }
+            // The kernel's table and the monitor's thread tell nobody here: this looks again.
             usleep(1000)
         }
         return true

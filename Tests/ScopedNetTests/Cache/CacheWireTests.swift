@@ -295,16 +295,22 @@ import Testing
         }
     }
 
-    @Test func aCancelDuringTheLookupHolds() async throws {
-        try await withCache { cached async throws in
+    /// Nothing is delivered before the bag has ended: the queue stands still.
+    @Test func aHitThatIsNotYetDeliveredLosesToTheBagsEnd() async throws {
+        let queue = DispatchQueue(label: "still")
+        try await withCache {
+            $0.deliveryQueue = queue
+        } _: { cached async throws in
             cached.server.on("/", fresh("a"))
             _ = try await cached.get()
             let bag = DeallocBag()
             let trace = Trace()
-            cached.wire.get().onSuccess { _ in trace.add("success") }.onEnd { trace.add("\($0)") }.start(in: bag)
+            queue.suspend()
+            cached.wire.get().onSuccess { _ in trace.add("success") }.onEnd { _ in trace.add("end") }.start(in: bag)
             bag.end()
+            queue.resume()
             await cached.wire.agent.idle()
-            #expect(!trace.lines.contains("success"))
+            #expect(trace.lines == ["end"])
         }
     }
 
@@ -406,6 +412,23 @@ import Testing
                 return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
             #expect(outcomes >= 9)
+        }
+    }
+
+    @Test func aLeaderSuspendedAndThenCancelledDoesNotHoldItsFollowers() async throws {
+        try await withCache {
+            $0.options.timeouts.firstByte = nil
+            $0.options.timeouts.idle = nil
+        } _: { cached async throws in
+            cached.server.on("/", slow("shared"))
+            let leader = cached.wire.get().start().run
+            try await cached.server.waitForStalls()
+            async let follower = cached.get()
+            while cached.wire.agent.liveCount < 2 { await Task.yield() }
+            leader.suspend()
+            leader.cancel()
+            cached.server.releaseStalls()
+            #expect(try await follower.body == Data("shared".utf8))
         }
     }
 }
