@@ -213,6 +213,8 @@ struct RetryWireTests {
             wire.server.on("/") { .ok($0.text) }
             _ = try await wire.send()
             await wire.server.stop()
+            // Closed, and not only about to be.
+            try await wire.server.waitForOpenConnections { $0 == 0 }
             // Its port may have become somebody's outgoing one meanwhile, and nothing tells when it is free again.
             for attempt in 1... {
                 do {
