@@ -176,6 +176,9 @@ public final class RequestAgent: Sendable {
     // MARK: Waiting
 
     /// Returns when no run is alive and no user code of one is pending. By event, without polling; other work may start meanwhile.
+    ///
+    /// All closures of those runs are released by then. Of a run that was cancelled while it transferred, the network thread may hold
+    /// what is left, its options and buffers, until it has put the transfer away.
     public func idle() async {
         await withCheckedContinuation { continuation in
             waiterCount.add(1, ordering: .sequentiallyConsistent)

@@ -45,7 +45,8 @@ final class CacheFlights: Sendable {
         }
         // What it holds is let go outside the lock.
         withExtendedLifetime(gone) {}
-        if let leader, leader.isMuted { _ = leader.cancel(leader.reason) }
+        // Also one whose callback is running still: its gate is about to close.
+        if let leader, leader.gateState.goesOn { _ = leader.cancel(leader.reason) }
     }
 
     /// Somebody waits for what this run is getting.

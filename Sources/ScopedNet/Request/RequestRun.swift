@@ -93,7 +93,8 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         case .success(let response): template.options.shouldCache?(response.anyValue, response.parts.head) ?? true
         // Statuses that are not accepted are stored by the rules of HTTP alone; what could not be decoded is of no use.
         case .failure: false
-        case nil: true
+        // No value was made, so the program's question about it has no answer.
+        case nil: template.options.shouldCache == nil || !worksForOthers
         }
     }
 

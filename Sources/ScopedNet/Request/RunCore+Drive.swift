@@ -165,8 +165,7 @@ extension RunCore {
     private func succeed(_ result: TransferResult, turn: TransportTurn?) {
         let asksTheProgram = drive.cache != nil && template.options.shouldCache != nil
         guard !canProcessInline(result) || asksTheProgram || drive.cache?.readsStoredBodies == true else {
-            process(result)
-            storeInCache(result)
+            makeValue(result)
             return complete(turn: turn)
         }
         enter(.working)
@@ -174,13 +173,18 @@ extension RunCore {
             defer { StepDoor.pass(.workEnded, id) }
             StepDoor.pass(.beforeDecode, id)
             guard mayGoOn else { return abandonWork() }
-            process(result)
-            storeInCache(result)
+            makeValue(result)
             StepDoor.pass(.decoded, id)
             feed?.push(observed: .decoded, from: self)
             complete(turn: nil)
         }
         if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
+    }
+
+    private func makeValue(_ result: TransferResult) {
+        // Nobody's decoder is called for a value that nobody gets.
+        if !worksForOthers { process(result) }
+        storeInCache(result)
     }
 
     /// The outcome is there; the delivery executor decides whether it is still wanted.

@@ -151,6 +151,9 @@ package class RunCore: BagMember, @unchecked Sendable {
     /// The gates are closed and the transfer goes on (see ``ReleaseStrategy/detached``).
     var isMuted: Bool { gateState.isMuted }
 
+    /// Cancelled, and at work for others who wait for the same response: nothing is made of it here.
+    var worksForOthers: Bool { isMuted && template.options.release != .detached }
+
     /// A release closes the gates of a detached run and nothing else, and so does any cancel while others wait for the same response.
     private func keepsWork(_ reason: CancelReason) -> Bool {
         template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased)
@@ -174,7 +177,15 @@ package class RunCore: BagMember, @unchecked Sendable {
 
     override package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) {
         let keepsWork = keepsWork(reason)
-        return switch step({ $0.cancel(reason: reason.name.rawValue, keepsWork: keepsWork) }) {
+        StepDoor.pass(.gateAsked, id)
+        var action = step { $0.cancel(reason: reason.name.rawValue, keepsWork: keepsWork) }
+        // The last of the others may have left between the question and the step, and found nobody to stop.
+        if keepsWork, !self.keepsWork(reason) {
+            let second = step { $0.cancel(reason: reason.name.rawValue) }
+            // Who closed the gate tears the run down, and the work with it.
+            if action != .tearDown { action = second }
+        }
+        return switch action {
         case .tearDown: (.cancelled, .tearDown)
         // The call goes on; the transfer does not wait for that.
         case .leaveToCaller: (.callbackRunning, .stopWork)
@@ -209,7 +220,7 @@ package class RunCore: BagMember, @unchecked Sendable {
         releaseHandlers()
         if !isMuted { return abortStage() }
         // It goes on for others, who did not suspend it, and nobody is left to resume it.
-        if template.options.release != .detached { _ = setSuspended(false) }
+        if worksForOthers { _ = setSuspended(false) }
     }
 
     func startGate() -> Bool { step { $0.start() } == .proceed }
@@ -245,7 +256,10 @@ package class RunCore: BagMember, @unchecked Sendable {
         guard let ended = closedBag else { return false }
         let reason = ended.endReason ?? .ownerReleased
         let keepsWork = keepsWork(reason)
+        StepDoor.pass(.gateAsked, id)
         step { $0.withdrawAdmission(reason: reason.name.rawValue, keepsWork: keepsWork) }
+        // As in `closeGate`.
+        if keepsWork, !self.keepsWork(reason) { _ = step { $0.cancel(reason: reason.name.rawValue) } }
         tearDown(self.reason)
         return true
     }

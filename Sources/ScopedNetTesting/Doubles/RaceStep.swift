@@ -52,6 +52,8 @@ public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     public static let afterCall = RaceStep(step: .afterCall)
     /// About to leave the agent.
     public static let beforeEnd = RaceStep(step: .beforeEnd)
+    /// A cancel has asked whether others need the work, and not shut the gate yet.
+    public static let gateAsked = RaceStep(step: .gateAsked)
     /// A cancel has shut the gate and taken nothing back yet.
     public static let gateShut = RaceStep(step: .gateShut)
 }

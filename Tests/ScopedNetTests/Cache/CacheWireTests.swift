@@ -9,40 +9,6 @@ import Testing
 
 /// Requests through the cache, over real sockets and a real database.
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CacheWireTests {
-    /// A clock that a test sets.
-    final class Clock: Sendable {
-        private let time = Lock(WallTime.now)
-        var now: WallTime { time.withLock { $0 } }
-        func advance(_ seconds: Double) { time.withLock { $0 = $0 + seconds } }
-    }
-
-    struct CachedWire {
-        let wire: Wire
-        let cache: ResponseCache
-        let clock: Clock
-        var server: LoopbackServer { wire.server }
-
-        func get(_ path: String = "/", _ change: (inout RequestOptions) -> Void = { _ in }) async throws -> Response<Data> {
-            try await wire.get(path, change).response()
-        }
-    }
-
-    private func withCache(
-        _ configure: (inout Session.Configuration) -> Void = { _ in }, _ body: (CachedWire) async throws -> Void
-    ) async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/cache-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let clock = Clock()
-        let cache = ResponseCache(StoreConfiguration(directory: folder)) { clock.now }
-        try await withWire {
-            $0.cache = cache
-            configure(&$0)
-        } _: { wire async throws in
-            try await body(CachedWire(wire: wire, cache: cache, clock: clock))
-        }
-        await cache.store.close()
-    }
-
     private func fresh(_ text: String, _ seconds: Int = 60, tag: String? = nil) -> ScriptedResponse {
         var response = ScriptedResponse.ok(text).header("Cache-Control", "max-age=\(seconds)")
         if let tag { response = response.header("ETag", tag) }

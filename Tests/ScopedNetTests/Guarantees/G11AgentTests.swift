@@ -41,6 +41,59 @@ import Testing
         }
     }
 
+    /// Dies with the run that holds it, and notes whether the agent still counted that run.
+    private final class Witness: Sendable {
+        let agent: RequestAgent
+        let trace: Trace
+
+        init(_ agent: RequestAgent, _ trace: Trace) {
+            self.agent = agent
+            self.trace = trace
+        }
+
+        deinit { trace.add("counted \(agent.liveCount)") }
+    }
+
+    private struct Listener: RequestObserver {
+        let heard = Counter()
+        func observe(_ event: RequestEvent) { heard.add() }
+    }
+
+    enum Ending: CaseIterable { case success, failure, observed }
+
+    /// Not one moment earlier: who waited for `idle()` may tear down what the run's options hold.
+    @Test(arguments: Ending.allCases) func theAgentCountsARunUntilItIsDestroyed(ending: Ending) async throws {
+        let listener = Listener()
+        try await withHouse {
+            if ending == .observed { $0.observers = [listener] }
+        } _: { house async throws in
+            let response: ScriptedResponse = ending == .failure ? .status(500) : .ok("x")
+            house.server.on("/a", response.stalling(.afterBytes(0)))
+            let trace = Trace()
+            start(house, ending, trace)
+            // The handle is gone and nothing has come yet: only the library holds the run, and the run the witness.
+            try await house.server.waitForStalls()
+            house.server.releaseStalls()
+            await house.agent.idle()
+            #expect(trace.lines == ["counted 1"])
+        }
+        #expect((listener.heard.value > 0) == (ending == .observed))
+    }
+
+    private func start(_ house: House, _ ending: Ending, _ trace: Trace) {
+        let witness = Witness(house.agent, trace)
+        let request = house.session.request(house.url("/a")).options {
+            $0.shouldCache = { _, _ in
+                withExtendedLifetime(witness) {}
+                return true
+            }
+        }
+        switch ending {
+        case .success, .observed: request.onSuccess { _ in }.start()
+        case .failure: request.onFailure { _ in }.start()
+        }
+    }
+
     @Test func agentsAreIndependentAndFindByTag() async throws {
         try await withStage { session, stage in
             let other = Session(configuration: .init(transport: stage, agent: RequestAgent()))
