@@ -110,6 +110,11 @@ extension Member.State {
     mutating func begin() {
         guard !isStarted else { return }
         isStarted = true
+        // What a probe found out was about the network of that time.
+        if var path = current, path.validation != .unknown {
+            path.validation = .unknown
+            publish(path)
+        }
         isFresh = true
         ticket = 0
         resolution.reset()

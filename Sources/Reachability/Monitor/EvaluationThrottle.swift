@@ -1,6 +1,7 @@
 /// How often the kernel is asked (pure): at once for the first triggers of a window, then once at its end.
 ///
-/// A storm of routes thus costs one look a window, and a lone event never waits.
+/// A storm of routes thus costs one look a window, and a lone event never waits. Neither does the loss of what a told path rests on,
+/// however many events there were before: after the look that it gets nobody is told to rest on that any more.
 struct EvaluationThrottle {
     let window: Duration
     private var windowEnd: Duration = .zero
@@ -9,12 +10,14 @@ struct EvaluationThrottle {
     init(window: Duration = .milliseconds(20)) { self.window = window }
 
     /// Nil: look now. Else the time at which to look.
-    mutating func admit(limit: Int, now: Duration) -> Duration? {
+    ///
+    /// - Parameter isLoss: asked only where this look would have to wait.
+    mutating func admit(limit: Int, now: Duration, isLoss: @autoclosure () -> Bool = false) -> Duration? {
         if now >= windowEnd {
             windowEnd = now + window
             spent = 0
         }
-        guard spent < limit else { return windowEnd }
+        guard spent < limit else { return isLoss() ? nil : windowEnd }
         spent += 1
         return nil
     }

@@ -42,8 +42,14 @@ final class Member: Sendable {
 
     // MARK: Evaluating
 
-    /// The addresses to ask about: those of a host as last resolved.
-    var resolved: [IPAddress] { state.withLock { $0.resolution.addresses } }
+    var question: PathQuestion {
+        state.withLock { PathQuestion(target: target, resolved: $0.resolution.addresses, inUse: $0.interfacesInUse) }
+    }
+
+    /// Whether the path told last leads over one of these.
+    func uses(anyOf interfaces: Set<UInt32>) -> Bool {
+        state.withLock { state in state.interfacesInUse.contains { interfaces.contains($0.index) } }
+    }
 
     enum Commit: Equatable { case unchanged, published, wait(until: Duration) }
 
@@ -51,7 +57,7 @@ final class Member: Sendable {
     /// What a thread found that was stopped in the meantime counts no more.
     func commit(_ outcome: PathEvaluator.Outcome, ticket: UInt64, of run: ObjectIdentifier, now: Duration) -> Commit {
         state.withLock { state in
-            guard state.isStarted, state.run == run, ticket > state.ticket else { return .unchanged }
+            guard state.belongs(to: run), ticket > state.ticket else { return .unchanged }
             state.ticket = ticket
             state.needsEveryRoute = outcome.needsEveryRoute
             var path = outcome.path
@@ -63,7 +69,8 @@ final class Member: Sendable {
                 return .unchanged
             }
             let old = state.isFresh ? nil : state.current
-            if case .wait(let deadline) = state.settle.decide(from: old, to: path, now: now) { return .wait(until: deadline) }
+            let verdict = state.settle.decide(from: old, to: path, losesInterface: outcome.losesInterface, now: now)
+            if case .wait(let deadline) = verdict { return .wait(until: deadline) }
             path.validation = .unknown
             state.publish(path)
             return .published
@@ -169,6 +176,10 @@ final class Member: Sendable {
 }
 
 extension Member.State {
+    var interfacesInUse: [NetworkInterface] { current.map { $0.isSatisfied ? $0.interfaces : [] } ?? [] }
+
+    func belongs(to run: ObjectIdentifier) -> Bool { isStarted && self.run == run }
+
     mutating func publish(_ path: NetworkPath) {
         var path = path
         path.generation = (current?.generation ?? 0) + 1

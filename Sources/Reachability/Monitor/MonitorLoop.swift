@@ -17,6 +17,8 @@ final class MonitorLoop {
     private var resolverFile: ResolverFile
     private var sleep = SleepDetector(timeAsleep: Monotonic.timeAsleep())
     private var throttle = EvaluationThrottle()
+    /// What the events since the last look took away.
+    private var losses: Set<UInt32> = []
     private var previous: MonitorRun?
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8 << 10, alignment: 16)
 
@@ -160,7 +162,8 @@ final class MonitorLoop {
     private func drainChanges() -> Bool {
         guard let netlink, let drained = events?.drainChanges(into: netlink) else { return false }
         run.count { $0.events += drained.messages }
-        guard drained.overran else { return drained.mayDiffer }
+        losses.formUnion(drained.change.losses)
+        guard drained.overran else { return drained.change.mayDiffer }
         run.count { $0.overruns += 1 }
         return reload()
     }
@@ -192,11 +195,11 @@ final class MonitorLoop {
             statistics.routeEvents += drained.messages
         }
         // Every route of a storm comes here: look once, then look away for a while and let the socket overflow.
-        if drained.mayDiffer, events?.hearsEveryRoute == true, let descriptor = events?.routes.descriptor {
+        if drained.change.mayDiffer, events?.hearsEveryRoute == true, let descriptor = events?.routes.descriptor {
             epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
             listenToRoutesAt = Monotonic.now() + throttle.window
         }
-        return drained.mayDiffer
+        return drained.change.mayDiffer
     }
 
     private func listenToRoutes() -> Bool {
@@ -223,7 +226,9 @@ final class MonitorLoop {
 
     private func evaluate(limit: Int) {
         let now = Monotonic.now()
-        if let later = throttle.admit(limit: limit, now: now) {
+        let lost = losses
+        losses = []
+        if let later = throttle.admit(limit: limit, now: now, isLoss: !lost.isEmpty && run.members.contains { $0.uses(anyOf: lost) }) {
             evaluateAt = min(evaluateAt ?? later, later)
             return
         }
@@ -244,7 +249,7 @@ final class MonitorLoop {
     }
 
     private func noteDefaultPath() {
-        let path = run.evaluate(.defaultPath, resolved: []).0.path
+        let path = run.evaluate(PathQuestion(target: .defaultPath)).0.path
         defer { defaultPath = path }
         if let defaultPath, !defaultPath.hasSameContent(as: path) { resolveNames() }
     }

@@ -91,9 +91,8 @@ final class MonitorRun: Sendable {
 
     // MARK: Evaluating, on any thread
 
-    func evaluate(_ target: Target, resolved: [IPAddress]) -> (PathEvaluator.Outcome, ticket: UInt64) {
-        var (outcome, ticket) = kernel.evaluate(
-            target, resolved: resolved, settings: configuration.evaluationSettings(nameServers: nameServers))
+    func evaluate(_ question: PathQuestion) -> (PathEvaluator.Outcome, ticket: UInt64) {
+        var (outcome, ticket) = kernel.evaluate(question, settings: configuration.evaluationSettings(nameServers: nameServers))
         outcome.path.metered = configuration.meteredHint.metered(over: outcome.path.interfaces)
         outcome.path.isConstrained = configuration.meteredHint.isConstrained(over: outcome.path.interfaces)
         return (outcome, ticket)
@@ -101,15 +100,17 @@ final class MonitorRun: Sendable {
 
     @discardableResult
     func evaluate(_ member: Member) -> Member.Commit {
-        let (outcome, ticket) = evaluate(member.target, resolved: member.resolved)
+        let (outcome, ticket) = evaluate(member.question)
         return member.commit(outcome, ticket: ticket, of: ObjectIdentifier(self), now: Monotonic.now())
     }
 
     // MARK: Names
 
+    /// A member that was stopped meanwhile, or started again with another run, is not this one's to resolve for.
     func resolve(_ member: Member) {
-        guard case .host(let name) = member.target.subject, member.state.withLock({ $0.resolution.want() }) else { return }
-        startResolving(name, member)
+        guard case .host(let name) = member.target.subject else { return }
+        let isWanted = member.state.withLock { state in state.belongs(to: ObjectIdentifier(self)) && state.resolution.want() }
+        if isWanted { startResolving(name, member) }
     }
 
     private func startResolving(_ name: String, _ member: Member) {
@@ -126,7 +127,9 @@ final class MonitorRun: Sendable {
     }
 
     private func finishResolving(_ name: String, _ member: Member, _ answer: [IPAddress]?) {
-        let again = member.state.withLock { $0.resolution.finish(answer, now: Monotonic.now()) }
+        let again = member.state.withLock { state in
+            state.belongs(to: ObjectIdentifier(self)) && state.resolution.finish(answer, now: Monotonic.now())
+        }
         if again { startResolving(name, member) }
     }
 }

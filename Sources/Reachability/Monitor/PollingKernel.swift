@@ -46,11 +46,11 @@ final class PollingKernel: Kernel {
         }
     }
 
-    func evaluate(_ target: Target, resolved: [IPAddress], settings: EvaluationSettings) -> (PathEvaluator.Outcome, ticket: UInt64) {
+    func evaluate(_ question: PathQuestion, settings: EvaluationSettings) -> (PathEvaluator.Outcome, ticket: UInt64) {
         state.withLock { state in
             state.ticket += 1
             var oracle = Oracle(table: state.table)
-            let outcome = PathEvaluator(table: state.table, settings: settings).evaluate(target, resolved: resolved, oracle: &oracle)
+            let outcome = PathEvaluator(table: state.table, settings: settings).evaluate(question, oracle: &oracle)
             state.lookups += oracle.lookups
             return (outcome, state.ticket)
         }

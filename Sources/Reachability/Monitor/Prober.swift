@@ -1,6 +1,7 @@
 /// Runs a probe when the path has changed, again and again while its verdict is bad, and stops when the path goes.
 final class Prober: Sendable {
     private struct State {
+        var schedule = ProbeSchedule()
         var task: Task<Void, Never>?
     }
 
@@ -9,20 +10,35 @@ final class Prober: Sendable {
 
     init(_ probe: ReachabilityProbe) { self.probe = probe }
 
+    func start() { state.withLock { $0.schedule.start() } }
+
+    /// The probe is cancelled, and none is begun until the next start.
+    func stop() { perform(state.withLock { $0.schedule.stop() }, nil) }
+
     func pathDidChange(_ path: NetworkPath, report: @escaping @Sendable (NetworkPath.Validation) -> Void) {
-        // Its own verdict is a change too, and none that asks for a probe.
-        if path.validation != .unknown { return }
-        replace(with: path.isSatisfied ? Task { [probe] in await Self.run(probe, report) } : nil)
+        perform(state.withLock { $0.schedule.pathDidChange(path) }, report)
     }
 
-    func stop() { replace(with: nil) }
-
-    private func replace(with task: Task<Void, Never>?) {
-        let old = state.withLock { state in
-            defer { state.task = task }
-            return state.task
+    private func perform(_ action: ProbeSchedule.Action, _ report: (@Sendable (NetworkPath.Validation) -> Void)?) {
+        switch action {
+        case .none: break
+        case .cancel:
+            let old = state.withLock { state in
+                defer { state.task = nil }
+                return state.task
+            }
+            old?.cancel()
+        case .probe(let turn):
+            guard let report else { return }
+            let task = Task { [probe] in await Self.run(probe, report) }
+            // A stop, or a newer path, may have come in the meantime: then this task is the one to end.
+            let unwanted = state.withLock { state -> Task<Void, Never>? in
+                guard state.schedule.isCurrent(turn: turn) else { return task }
+                defer { state.task = task }
+                return state.task
+            }
+            unwanted?.cancel()
         }
-        old?.cancel()
     }
 
     private static func run(_ probe: ReachabilityProbe, _ report: @Sendable (NetworkPath.Validation) -> Void) async {

@@ -21,13 +21,13 @@ public final class ReachabilityMonitor: Sendable {
         prober = engine.configuration.probe.map { Prober($0) }
         member.state.withLock { $0.monitor = self }
         if let prober {
-            let member = member
-            _ = member.insert { [weak member, weak engine] path, _ in
-                guard let member, let engine else { return }
-                prober.pathDidChange(path) { validation in
-                    if member.commit(validation, of: path) { engine.run?.wake(.deliver) }
-                }
-            }
+            _ = member.insert { [weak member, weak engine] path, _ in Self.probe(path, prober, member, engine) }
+        }
+    }
+
+    private static func probe(_ path: NetworkPath, _ prober: Prober, _ member: Member?, _ engine: Engine?) {
+        prober.pathDidChange(path) { [weak member, weak engine] validation in
+            if member?.commit(validation, of: path) == true { engine?.run?.wake(.deliver) }
         }
     }
 
@@ -40,13 +40,19 @@ public final class ReachabilityMonitor: Sendable {
     public func monitor(for target: Target) -> ReachabilityMonitor { ReachabilityMonitor(target, engine) }
 
     /// Begins to watch. When this returns `currentPath` is right; nobody is called from within. Does nothing when started.
-    public func start() throws(ReachabilityError) { try engine.start(member) }
+    public func start() throws(ReachabilityError) {
+        guard let prober else { return try engine.start(member) }
+        prober.start()
+        try engine.start(member)
+        // Those who listen hear of a path that is the same as before the stop no second time; it is to be probed again all the same.
+        if let path = member.current { Self.probe(path, prober, member, engine) }
+    }
 
     /// Nothing is told from now on; a call that was already admitted on the monitor's thread may still be running. `currentPath` stays.
     /// Never blocks; may be called in a callback, where nothing at all follows it.
     public func stop() {
-        engine.stop(member)
         prober?.stop()
+        engine.stop(member)
     }
 
     public var isStarted: Bool { member.state.withLock { $0.isStarted } }

@@ -20,15 +20,25 @@ final class ResolverThreads: Sendable {
         self.namespace = namespace
     }
 
+    private enum Admission { case refused, queued, needsThread }
+
+    /// Calls back once: with nil where the name cannot be resolved, no thread is to be had, or this has been stopped.
     func resolve(_ host: String, then done: @escaping @Sendable ([IPAddress]?) -> Void) {
-        let needsThread = state.withLock { state in
-            guard !state.isStopped else { return false }
+        let admission = state.withLock { state -> Admission in
+            guard !state.isStopped else { return .refused }
             state.jobs.append(Job(host: host, done: done))
-            guard state.threads < 4 else { return false }
+            guard state.threads < 4 else { return .queued }
             state.threads += 1
-            return true
+            return .needsThread
         }
-        guard needsThread else { return }
+        switch admission {
+        case .refused: done(nil)
+        case .queued: break
+        case .needsThread: addThread()
+        }
+    }
+
+    private func addThread() {
         do throws(SystemFailure) {
             try SystemThread.spawn(isDetached: true) { [self] in work() }
         } catch {
@@ -42,14 +52,14 @@ final class ResolverThreads: Sendable {
         }
     }
 
-    /// Forgets what waits; what is under way is nobody's any more.
+    /// Gives up what waits; what is under way is answered when it is done, as the system's resolver cannot be interrupted.
     func stop() {
         let jobs = state.withLock { state in
             state.isStopped = true
             defer { state.jobs = [] }
             return state.jobs
         }
-        _ = jobs
+        for job in jobs { job.done(nil) }
     }
 
     private func work() {

@@ -7,33 +7,39 @@ struct InterfaceTable: Equatable {
 
     init() {}
 
+    /// What a change of the table means for the paths that were found with it.
+    enum Effect: Equatable {
+        case none, mayDiffer
+        /// A path over this interface has lost what it rests on: the link, its carrier, or an address.
+        case loss(UInt32)
+    }
+
     /// Applies an event or a part of a dump: insert, replace or remove by full key, so that replaying what is older than a dump ends right.
     ///
     /// - Parameter classify: completes a link whose name, kind or hardware is new.
-    /// - Returns: whether a path may look different now.
-    mutating func apply(_ message: NetlinkMessage, classify: (Link) -> NetworkInterface.Kind) -> Bool {
+    mutating func apply(_ message: NetlinkMessage, classify: (Link) -> NetworkInterface.Kind) -> Effect {
         switch Int32(message.type) {
         case Int32(RTM_NEWLINK):
-            guard let link = Link(message), !link.name.isEmpty else { return false }
+            guard let link = Link(message), !link.name.isEmpty else { return .none }
             return insert(link, classify: classify)
         case Int32(RTM_DELLINK):
             // A bridge's port that leaves it comes as a removal too, of another family; the link stays.
-            guard let link = Link(message) else { return false }
+            guard let link = Link(message) else { return .none }
             return remove(link: link.index)
         case Int32(RTM_NEWADDR):
-            guard let address = LocalAddress(message) else { return false }
+            guard let address = LocalAddress(message) else { return .none }
             return insert(address)
         case Int32(RTM_DELADDR):
-            guard let address = LocalAddress(message) else { return false }
+            guard let address = LocalAddress(message) else { return .none }
             addresses[address.key] = nil
-            return true
+            return .loss(address.key.interface)
         default:
             // Rules and next hops: nothing to keep, everything to ask again.
-            return true
+            return .mayDiffer
         }
     }
 
-    mutating func insert(_ link: Link, classify: (Link) -> NetworkInterface.Kind) -> Bool {
+    mutating func insert(_ link: Link, classify: (Link) -> NetworkInterface.Kind) -> Effect {
         var link = link
         let old = links[link.index]
         if let old, old.name == link.name, old.driver == link.driver, old.hardwareType == link.hardwareType {
@@ -42,18 +48,23 @@ struct InterfaceTable: Equatable {
             link.kind = classify(link)
         }
         links[link.index] = link
-        return old.map { !$0.hasSameEffect(as: link) } ?? true
+        guard let old else { return .mayDiffer }
+        if old.canCarry, !link.canCarry { return .loss(link.index) }
+        return old.hasSameEffect(as: link) ? .none : .mayDiffer
     }
 
-    mutating func insert(_ address: LocalAddress) -> Bool {
-        addresses.updateValue(address, forKey: address.key).map { !$0.hasSameEffect(as: address) } ?? true
+    mutating func insert(_ address: LocalAddress) -> Effect {
+        addresses.updateValue(address, forKey: address.key)?.hasSameEffect(as: address) == true ? .none : .mayDiffer
     }
 
-    mutating func remove(link index: UInt32) -> Bool {
+    mutating func remove(link index: UInt32) -> Effect {
         addresses = addresses.filter { $0.key.interface != index }
         links[index] = nil
-        return true
+        return .loss(index)
     }
+
+    /// Whether one of these is gone, down or without a carrier.
+    func isDead(anyOf interfaces: [NetworkInterface]) -> Bool { interfaces.contains { links[$0.index]?.canCarry != true } }
 
     /// An address of this family on this link that could be a source once it is ready.
     func hasUnreadyAddress(on interface: UInt32, family: IPAddress.Family) -> Bool {

@@ -27,6 +27,8 @@ struct Link: Equatable {
         operationalState == 6 || (operationalState == 0 && flags & Self.lowerUp != 0 && flags & Self.dormant == 0)
     }
 
+    var canCarry: Bool { isUp && hasCarrier }
+
     /// What changes a path. Statistics, MTU and alternative names come with messages too, and change none.
     func hasSameEffect(as other: Link) -> Bool {
         isUp == other.isUp && hasCarrier == other.hasCarrier && isDormant == other.isDormant && name == other.name

@@ -42,7 +42,7 @@ struct NetlinkEvents: ~Copyable {
 
     struct Drained {
         var messages: UInt64 = 0
-        var mayDiffer = false
+        var change = KernelChange()
         var overran = false
     }
 
@@ -53,7 +53,7 @@ struct NetlinkEvents: ~Copyable {
             switch changes.receive(into: buffer) {
             case .datagram(let bytes):
                 drained.messages += 1
-                if kernel.apply(bytes) { drained.mayDiffer = true }
+                kernel.apply(bytes, to: &drained.change)
             case .overrun: drained.overran = true
             case .empty, .failed: return drained
             }
@@ -67,10 +67,10 @@ struct NetlinkEvents: ~Copyable {
             switch routes.receive(into: buffer) {
             case .datagram:
                 drained.messages += 1
-                drained.mayDiffer = true
+                drained.change.add(.mayDiffer)
             case .overrun:
                 drained.overran = true
-                drained.mayDiffer = true
+                drained.change.add(.mayDiffer)
             case .empty, .failed: return drained
             }
         }

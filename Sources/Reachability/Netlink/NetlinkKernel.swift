@@ -9,16 +9,24 @@ final class NetlinkKernel: Kernel {
         var queries: NetlinkQuerySocket
         var table = InterfaceTable()
         var ticket: UInt64 = 0
+        var tornDumps: UInt64 = 0
     }
 
     private let state: Lock<State>
     private let classifier: InterfaceClassifier
 
-    init(classifier: InterfaceClassifier) throws(SystemFailure) {
-        self.classifier = classifier
-        state = Lock(State(queries: try NetlinkQuerySocket()))
+    convenience init(classifier: InterfaceClassifier) throws(SystemFailure) {
+        self.init(classifier: classifier, queries: try NetlinkQuerySocket())
     }
 
+    init(classifier: InterfaceClassifier, queries: consuming sending NetlinkQuerySocket) {
+        self.classifier = classifier
+        state = Lock(State(queries: queries))
+    }
+
+    var table: InterfaceTable { state.withLock { $0.table } }
+    /// Dumps during which the kernel's tables changed.
+    var tornDumps: UInt64 { state.withLock { $0.tornDumps } }
     var lookups: UInt64 { state.withLock { $0.queries.lookups } }
 
     /// Replaces the table by what the kernel holds now.
@@ -41,7 +49,9 @@ final class NetlinkKernel: Kernel {
                 let take: (NetlinkMessage) -> Void = { _ = table.apply($0, classify: self.classifier.kind) }
                 switch part == 0 ? state.queries.dumpLinks(take) : state.queries.dumpAddresses(take) {
                 case .complete: break
-                case .interrupted: isComplete = false
+                case .interrupted:
+                    isComplete = false
+                    state.tornDumps += 1
                 case .failed(EBUSY): isComplete = false
                 case .failed(let code): throw SystemFailure("netlink dump", code)
                 }
@@ -51,20 +61,18 @@ final class NetlinkKernel: Kernel {
         }
     }
 
-    /// - Returns: whether a path may look different now.
-    func apply(_ datagram: UnsafeRawBufferPointer) -> Bool {
+    /// Adds to what is known already about a batch of events.
+    func apply(_ datagram: UnsafeRawBufferPointer, to change: inout KernelChange) {
         state.withLock { state in
-            var mayDiffer = false
-            for message in NetlinkMessages(datagram) where state.table.apply(message, classify: classifier.kind) { mayDiffer = true }
-            return mayDiffer
+            for message in NetlinkMessages(datagram) { change.add(state.table.apply(message, classify: classifier.kind)) }
         }
     }
 
-    func evaluate(_ target: Target, resolved: [IPAddress], settings: EvaluationSettings) -> (PathEvaluator.Outcome, ticket: UInt64) {
+    func evaluate(_ question: PathQuestion, settings: EvaluationSettings) -> (PathEvaluator.Outcome, ticket: UInt64) {
         state.withLock { state in
             state.ticket += 1
             let evaluator = PathEvaluator(table: state.table, settings: settings)
-            return (evaluator.evaluate(target, resolved: resolved, oracle: &state.queries), state.ticket)
+            return (evaluator.evaluate(question, oracle: &state.queries), state.ticket)
         }
     }
 }

@@ -8,8 +8,10 @@ struct NetlinkQuerySocket: ~Copyable {
     private var sequence: UInt32 = 0
     private(set) var lookups: UInt64 = 0
 
-    init() throws(SystemFailure) {
-        socket = try NetlinkSocket(isBlocking: true)
+    init() throws(SystemFailure) { self.init(try NetlinkSocket(isBlocking: true)) }
+
+    init(_ socket: consuming NetlinkSocket) {
+        self.socket = socket
         // The kernel packs dumps into up to 32 KiB.
         buffer = .allocate(byteCount: 64 << 10, alignment: 16)
     }

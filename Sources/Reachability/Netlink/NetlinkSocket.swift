@@ -33,6 +33,9 @@ struct NetlinkSocket: ~Copyable {
         }
     }
 
+    /// Takes over what something else made, a test's own kernel for instance.
+    init(adopting descriptor: Int32) { self.descriptor = descriptor }
+
     deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
     @discardableResult

@@ -27,17 +27,23 @@ struct PathEvaluator {
         var path: NetworkPath
         /// The answer rests on a longer prefix than those the route filter lets through.
         var needsEveryRoute: Bool
+        /// An interface of the path told last is gone, down or without a carrier.
+        var losesInterface = false
     }
 
     /// Longer prefixes are no default route: the filter of the route socket hides their events.
     static let longestDefaultPrefix: UInt8 = 3
 
-    func evaluate(_ target: Target, resolved: [IPAddress], oracle: inout some RouteOracle & ~Copyable) -> Outcome {
-        switch target.subject {
-        case .defaultPath: evaluateDefault(target, &oracle)
-        case .address(let address): evaluate([address], target, &oracle)
-        case .host: evaluate(resolved, target, &oracle)
-        }
+    func evaluate(_ question: PathQuestion, oracle: inout some RouteOracle & ~Copyable) -> Outcome {
+        let target = question.target
+        var outcome =
+            switch target.subject {
+            case .defaultPath: evaluateDefault(target, &oracle)
+            case .address(let address): evaluate([address], target, &oracle)
+            case .host: evaluate(question.resolved, target, &oracle)
+            }
+        outcome.losesInterface = table.isDead(anyOf: question.inUse)
+        return outcome
     }
 
     private func evaluateDefault(_ target: Target, _ oracle: inout some RouteOracle & ~Copyable) -> Outcome {

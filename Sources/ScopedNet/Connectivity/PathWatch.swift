@@ -19,9 +19,17 @@ package final class PathWatch: ConnectivitySource {
         var rooms: [Target: Room] = [:]
         var waits: [UInt64: Wait] = [:]
         var watchers: [UInt64: @Sendable () -> Void] = [:]
+        /// Since when nobody hears for them: how often a start has failed in a row, and the timer of the next.
+        var failures = 0
+        var retry: (any Cancellable)?
 
         func isWanted(_ target: Target) -> Bool {
             target == .defaultPath && !watchers.isEmpty || waits.values.contains { $0.targets.contains(target) }
+        }
+
+        mutating func takeRetry() -> (any Cancellable)? {
+            defer { retry = nil }
+            return retry
         }
 
         /// The rooms nobody needs any more leave with the caller: what they hold is let go outside the lock.
@@ -32,9 +40,15 @@ package final class PathWatch: ConnectivitySource {
     }
 
     private let base: ReachabilityMonitor
+    private let timing: any Timing
     private let state = Lock(State())
 
-    package init(_ base: ReachabilityMonitor) { self.base = base }
+    package init(_ base: ReachabilityMonitor, timing: any Timing = SystemTiming()) {
+        self.base = base
+        self.timing = timing
+    }
+
+    deinit { state.withLock { $0.retry }?.cancel() }
 
     private final class Reference: Sendable {
         private let kept: Lock<Weak>
@@ -87,23 +101,28 @@ package final class PathWatch: ConnectivitySource {
 
     package func watch(_ action: @escaping @Sendable () -> Void) -> any Cancellable {
         let id = Identifier.next()
+        state.withLock { $0.watchers[id] = action }
+        openForWatchers()
+        return AnyCancellable { [weak self] in self?.forget(id) }
+    }
+
+    private func openForWatchers() {
         let isFresh = state.withLock { state in
-            state.watchers[id] = action
-            guard state.rooms[.defaultPath] == nil else { return false }
+            guard !state.watchers.isEmpty, state.rooms[.defaultPath] == nil else { return false }
             state.rooms[.defaultPath] = Room()
             return true
         }
         if isFresh { WorkPool.shared.submit([{ [weak self] in self?.open(.defaultPath) }]) }
-        return AnyCancellable { [weak self] in self?.forget(id) }
     }
 
     private func forget(_ id: UInt64) {
+        let (gone, retry) = state.withLock { state in
+            let gone = (state.waits.removeValue(forKey: id), state.watchers.removeValue(forKey: id), state.takeUnwanted())
+            return (gone, state.watchers.isEmpty ? state.takeRetry() : nil)
+        }
+        retry?.cancel()
         // What they hold is let go outside the lock.
-        withExtendedLifetime(
-            state.withLock { state in
-                (state.waits.removeValue(forKey: id), state.watchers.removeValue(forKey: id), state.takeUnwanted())
-            }
-        ) {}
+        withExtendedLifetime(gone) {}
     }
 
     // MARK: Hearing
@@ -112,9 +131,10 @@ package final class PathWatch: ConnectivitySource {
     private func open(_ target: Target) {
         let monitor = base.monitor(for: target)
         do { try monitor.start() } catch {
-            // The next who asks tries again.
+            // The next who asks tries again; those who watch ask but once, so a timer does it for them.
             let failed = state.withLock { $0.rooms.removeValue(forKey: target) }
             withExtendedLifetime(failed) {}
+            if target == .defaultPath { retryForWatchers() }
             // No descriptor or thread is left: nobody can tell, and a request that goes out will say what is wrong.
             return reached(target)
         }
@@ -128,7 +148,36 @@ package final class PathWatch: ConnectivitySource {
             state.rooms[target] = Room(monitor: monitor, subscription: subscription)
             return former
         }
-        if former != nil, let path = monitor.currentPath { found(path, target) }
+        guard former != nil else { return }
+        if target == .defaultPath { endRetries() }
+        if let path = monitor.currentPath { found(path, target) }
+    }
+
+    /// After 1, 2, 4 … 60 seconds: descriptors and threads come back.
+    private func retryForWatchers() {
+        let pause = state.withLock { state -> Duration? in
+            guard !state.watchers.isEmpty else { return nil }
+            defer { state.failures += 1 }
+            return .seconds(min(1 << min(state.failures, 6), 60))
+        }
+        guard let pause else { return }
+        let timer = timing.schedule(after: pause) { [weak self] in self?.openForWatchers() }
+        let unwanted = state.withLock { state -> (any Cancellable)? in
+            guard !state.watchers.isEmpty else { return timer }
+            defer { state.retry = timer }
+            return state.retry
+        }
+        unwanted?.cancel()
+    }
+
+    /// What happened while nobody could hear it may have broken connections, so those who watch are told once.
+    private func endRetries() {
+        let (wasDeaf, retry) = state.withLock { state in
+            defer { state.failures = 0 }
+            return (state.failures > 0, state.takeRetry())
+        }
+        retry?.cancel()
+        if wasDeaf { tellWatchers() }
     }
 
     private func found(_ path: NetworkPath, _ target: Target) {

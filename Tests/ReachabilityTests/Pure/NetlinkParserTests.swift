@@ -168,10 +168,37 @@ import Testing
         #expect(table == whole)
     }
 
+    @Test func whatTakesAPathItsFootingIsALoss() {
+        var table = InterfaceTable()
+        func apply(_ bytes: [UInt8]) -> [InterfaceTable.Effect] {
+            messages(bytes) { messages in messages.map { table.apply($0) { _ in .wired } } }
+        }
+        let steps: [([UInt8], InterfaceTable.Effect)] = [
+            (link(index: 3, name: "c"), .mayDiffer),
+            (link(index: 3, name: "c", state: 2), .loss(3)),
+            (link(index: 3, name: "c", state: 2), .none),
+            (link(index: 3, name: "c"), .mayDiffer),
+            (link(index: 3, name: "c", flags: 0x11002), .loss(3)),
+            (address("10.0.0.1"), .mayDiffer),
+            (address("10.0.0.1", type: Int(RTM_DELADDR)), .loss(3)),
+            (link(index: 3, name: "c", type: Int(RTM_DELLINK)), .loss(3)),
+        ]
+        for (number, (bytes, effect)) in steps.enumerated() {
+            let effects = apply(bytes)
+            #expect(effects == [effect], "step \(number)")
+        }
+        var change = KernelChange()
+        change.add(.none)
+        #expect(!change.mayDiffer)
+        change.add(.loss(3))
+        change.add(.none)
+        #expect(change.mayDiffer && change.losses == [3])
+    }
+
     @Test func aMessageThatChangesNothingIsNoReasonToLook() {
         var table = InterfaceTable()
         func apply(_ bytes: [UInt8]) -> Bool {
-            messages(bytes) { messages in messages.map { table.apply($0) { _ in .wired } }.contains(true) }
+            messages(bytes) { messages in messages.map { table.apply($0) { _ in .wired } }.contains { $0 != .none } }
         }
         #expect(apply(link(index: 3, name: "c")))
         #expect(!apply(link(index: 3, name: "c", flags: 0x11043 | 0x100)), "promiscuous mode")

@@ -44,12 +44,28 @@ import Testing
 
     private func evaluate(
         _ answers: [String: RouteAnswer], otherwise: RouteAnswer = .refused(ENETUNREACH), table: InterfaceTable? = nil,
-        target: Target = .defaultPath, excluding kinds: Set<NetworkInterface.Kind> = [], servers: [String] = []
+        target: Target = .defaultPath, inUse: [NetworkInterface] = [], excluding kinds: Set<NetworkInterface.Kind> = [],
+        servers: [String] = []
     ) -> PathEvaluator.Outcome {
         var oracle = ScriptedOracle(answers: answers, otherwise: otherwise)
         let settings = EvaluationSettings(
             references: Self.samples, nameServers: servers.compactMap { IPAddress($0) }, excludedKinds: kinds, requiredInterface: nil)
-        return PathEvaluator(table: table ?? self.table(), settings: settings).evaluate(target, resolved: [], oracle: &oracle)
+        return PathEvaluator(table: table ?? self.table(), settings: settings).evaluate(
+            PathQuestion(target: target, inUse: inUse), oracle: &oracle)
+    }
+
+    @Test func anInterfaceOfTheOldPathIsLostWhenItCanCarryNothing() {
+        let interfaces = ["lo", "eth0", "wlan0"].enumerated().map { NetworkInterface(name: $1, index: UInt32($0 + 1), kind: .other) }
+        let loses = { (table: InterfaceTable, inUse: [NetworkInterface]) in
+            evaluate([:], otherwise: route(3), table: table, inUse: inUse).losesInterface
+        }
+        let (whole, unplugged, removed) = (table(), table(carrier: false), InterfaceTable())
+        let answers = [
+            loses(whole, interfaces), loses(unplugged, interfaces), loses(unplugged, [interfaces[2]]), loses(removed, interfaces),
+        ]
+        #expect(answers == [false, true, false, true])
+        let nobody = loses(removed, [])
+        #expect(!nobody)
     }
 
     @Test func oneFamilyIsEnough() {

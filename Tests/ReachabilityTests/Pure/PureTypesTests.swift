@@ -96,6 +96,63 @@ import Testing
         #expect(decide(from: good, to: other, now: .milliseconds(20)) == .publish)
     }
 
+    private func path(v4: Bool = false, v6: Bool = false, over name: String = "eth0") -> NetworkPath {
+        var path = NetworkPath(status: .satisfied)
+        (path.supportsIPv4, path.supportsIPv6) = (v4, v6)
+        path.interfaces = [NetworkInterface(name: name, index: 2, kind: .wired)]
+        return path
+    }
+
+    @Test func aLostFamilyIsALossAndAFoundOneIsNot() {
+        for (before, after) in [(path(v4: true, v6: true), path(v4: true)), (path(v4: true, v6: true), path(v6: true))] {
+            var rule = SettleRule(burst: .milliseconds(20))
+            let first = rule.decide(from: nil, to: before, now: .zero)
+            let loss = rule.decide(from: before, to: after, now: .milliseconds(1))
+            let gain = rule.decide(from: after, to: before, now: .milliseconds(2))
+            #expect(first == .publish && loss == .publish)
+            #expect(gain == .wait(until: .milliseconds(21)), "the window begins with what was told last")
+        }
+    }
+
+    @Test func anInterfaceThatDiesIsALossAlsoWhereAnotherTakesOver() {
+        var rule = SettleRule(burst: .milliseconds(20))
+        let (wired, wireless) = (path(v4: true), path(v4: true, over: "wlan0"))
+        let first = rule.decide(from: nil, to: wired, now: .zero)
+        let moved = rule.decide(from: wired, to: wireless, now: .milliseconds(1))
+        let died = rule.decide(from: wired, to: wireless, losesInterface: true, now: .milliseconds(2))
+        #expect(first == .publish && died == .publish)
+        #expect(moved == .wait(until: .milliseconds(20)), "both live: no loss")
+    }
+
+    /// The rate of tellings is bounded whatever comes: what was lost comes back at the end of a window only.
+    @Test func flappingIsToldTwiceAWindowAtMost() {
+        var rule = SettleRule(burst: .milliseconds(20))
+        var told = path(v4: true, v6: true)
+        var count = 0
+        for tick in 0..<10_000 {
+            let now = Duration.microseconds(100 * tick)
+            let candidate = tick % 2 == 0 ? path(v4: true, over: "wlan0") : path(v4: true, v6: true)
+            if candidate == told {
+                rule.nothingToTell()
+                continue
+            }
+            let isDead = tick % 2 == 0
+            if rule.decide(from: told, to: candidate, losesInterface: isDead && told.interfaces[0].name == "eth0", now: now) == .publish {
+                told = candidate
+                count += 1
+            }
+        }
+        #expect(count <= 2 * 50 + 1 && count >= 50, "in a second of 50 windows: \(count)")
+    }
+
+    @Test func whatWasNeverGoodCannotBeLost() {
+        var rule = SettleRule(burst: .milliseconds(20))
+        let carrier = NetworkPath(status: .unsatisfied(.noCarrier))
+        let first = rule.decide(from: nil, to: carrier, now: .zero)
+        let second = rule.decide(from: carrier, to: bad, losesInterface: true, now: .milliseconds(1))
+        #expect(first == .publish && second == .wait(until: .milliseconds(20)))
+    }
+
     @Test func aGainLastsBeforeItIsTold() {
         var rule = SettleRule(gain: .milliseconds(100), burst: .zero)
         func decide(from old: NetworkPath?, to new: NetworkPath, now: Duration) -> SettleRule.Verdict {
@@ -119,6 +176,21 @@ import Testing
         #expect(admit(limit: 2, now: .milliseconds(102)) == .milliseconds(120))
         #expect(admit(limit: 2, now: .milliseconds(119)) == .milliseconds(120))
         #expect(admit(limit: 2, now: .milliseconds(120)) == nil)
+    }
+
+    @Test func aLossIsAdmittedWhateverCameBefore() {
+        var throttle = EvaluationThrottle(window: .milliseconds(20))
+        var questions = 0
+        func admit(isLoss: Bool) -> Duration? {
+            func answer() -> Bool {
+                questions += 1
+                return isLoss
+            }
+            return throttle.admit(limit: 1, now: .milliseconds(100), isLoss: answer())
+        }
+        let verdicts = [true, true, false, true].map(admit)
+        #expect(verdicts == [nil, nil, .milliseconds(120), nil])
+        #expect(questions == 3, "the first look is free, so nobody asks")
     }
 }
 

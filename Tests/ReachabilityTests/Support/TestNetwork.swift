@@ -138,15 +138,23 @@ struct TestNetwork {
         try ip("link add v\(name) type veth peer name p\(name)")
         if isPeerUp { try ip("link set p\(name) up") }
         try ip("link set v\(name) up")
+        try uplinkAddresses(number, metric: metric).forEach(ip)
+    }
+
+    /// What makes an uplink of a link that is up, as arguments of ip(8).
+    func uplinkAddresses(_ number: Int = 0, metric: Int? = nil) -> [String] {
         let metric = metric.map { " metric \($0)" } ?? ""
+        var lines: [String] = []
         if hasIPv4 {
-            try ip("addr add 10.9.\(number).1/24 dev v\(name)")
-            try ip("route add default via 10.9.\(number).2 dev v\(name)\(metric)")
+            lines += ["addr add 10.9.\(number).1/24 dev v\(number)", "route add default via 10.9.\(number).2 dev v\(number)\(metric)"]
         }
         if hasIPv6 {
-            try ip("addr add fd0\(number + 1)::1/64 dev v\(name) nodad")
-            try ip("-6 route add default via fd0\(number + 1)::2 dev v\(name)\(metric)")
+            let prefix = number < 9 ? "fd0\(number + 1)" : "fd10:\(number)"
+            lines += [
+                "addr add \(prefix)::1/64 dev v\(number) nodad", "route add default via \(prefix)::2 dev v\(number)\(metric)",
+            ]
         }
+        return lines
     }
 
     /// Takes the administrative state of a link up or down without another process; answers at once, unlike `ip`.
@@ -175,6 +183,20 @@ struct TestNetwork {
 struct CommandFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
+}
+
+/// Many commands of ip(8), in a process that runs beside the test. Those that fail are skipped.
+final class BackgroundBatch {
+    private let thread: Thread
+    init(_ lines: [String]) {
+        // A thread lives in the namespace of the one that makes it.
+        thread = Thread {
+            _ = try? Command.run(["ip", "-force", "-batch", "-"], input: lines.joined(separator: "\n") + "\n")
+        }
+        thread.start()
+    }
+
+    var hasEnded: Bool { thread.isFinished }
 }
 
 enum Command {

@@ -1,0 +1,8 @@
+/// What is asked when a path is looked for.
+struct PathQuestion {
+    var target: Target
+    /// The addresses of a host, as last resolved.
+    var resolved: [IPAddress] = []
+    /// The interfaces of the path told last, if that one was good.
+    var inUse: [NetworkInterface] = []
+}
