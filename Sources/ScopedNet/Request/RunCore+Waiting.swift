@@ -33,8 +33,9 @@ extension RunCore {
         let path = source.wait(for: session.link.targets(of: exchange.url), notYet: nil) { [self] in
             guard stage == .waiting(number) else { return }
             let timer = session.timing.schedule(after: jitter) { [self] in endWait(number) }
-            setWait(timer, exchange: Self.pathWait(number))
-            if stage != .waiting(number) { cancelWait(exchange: Self.pathWait(number)) }
+            // The path may come before the wait for it is noted, below: a key of its own, so that neither takes the other's place.
+            setWait(timer, exchange: Self.jitterWait(number))
+            if stage != .waiting(number) { cancelWaits(exchange: number) }
         }
         setWait(path, exchange: Self.pathWait(number))
     }
@@ -47,23 +48,26 @@ extension RunCore {
     /// - Returns: true for the one who has the run now.
     func takeWait(_ number: UInt64) -> Bool {
         guard leave(.waiting(number), for: .idle) else { return false }
-        cancelWait(exchange: number)
-        cancelWait(exchange: Self.pathWait(number))
+        cancelWaits(exchange: number)
         return true
     }
 
     /// A cancel that came before the waits were known could not stop them; one that has ended left them behind.
     func abandonWait(_ number: UInt64) {
         if !mayGoOn {
-            cancelWait(exchange: number)
-            cancelWait(exchange: Self.pathWait(number))
+            cancelWaits(exchange: number)
             if leave(.waiting(number), for: .idle) { abandonWork() }
         } else if stage != .waiting(number) {
-            cancelWait(exchange: number)
-            cancelWait(exchange: Self.pathWait(number))
+            cancelWaits(exchange: number)
         }
     }
 
-    /// The wait for the path beside the timer of the same exchange.
-    static func pathWait(_ number: UInt64) -> UInt64 { ~number }
+    private func cancelWaits(exchange number: UInt64) {
+        for key in [number, Self.pathWait(number), Self.jitterWait(number)] { cancelWait(exchange: key) }
+    }
+
+    // Beside the timer of an exchange, which has its number: the wait for a path, and the pause that follows it. Numbers of exchanges
+    // count up from one and never come near the two upper bits.
+    static func pathWait(_ number: UInt64) -> UInt64 { number | 1 << 63 }
+    static func jitterWait(_ number: UInt64) -> UInt64 { number | 1 << 62 }
 }

@@ -1,4 +1,6 @@
 import CleanSlate
+import Foundation
+import Reachability
 import ScopedNetTesting
 import Testing
 
@@ -250,6 +252,30 @@ import Testing
         }
     }
 
+    /// The path is there as soon as somebody waits for it: before the wait itself is noted.
+    @Test(arguments: [true, false]) func aPathThatComesAtOnceTakesNothingAway(_ isCancelled: Bool) async throws {
+        let clock = ManualClock()
+        try await withStage {
+            $0.connectivity = .source(EagerConnectivity())
+            $0.timing = clock
+            $0.random = { 0.5 }
+            $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .seconds(2), backoffCap: .seconds(30))
+        } _: { session, transport in
+            let run = session.request("http://192.0.2.1/").start()
+            transport.fail(await transport.exchange(0), .connectionFailed)
+            #expect(clock.armedCount == 2, "the longest wait, and the jitter")
+            #expect(clock.nextWait == .milliseconds(500))
+            if isCancelled {
+                run.run.cancel()
+                await session.agent.idle()
+            } else {
+                clock.advance(by: .milliseconds(500))
+                transport.succeed(await transport.exchange(1))
+            }
+            #expect(clock.armedCount == 0, "both are gone")
+        }
+    }
+
     @Test func aCancelDuringTheJitterIsNotLost() async throws {
         try await withRetries { session, transport, network, clock in
             let run = session.request("http://192.0.2.1/").start()
@@ -262,6 +288,23 @@ import Testing
             #expect(transport.started.count == 1)
         }
     }
+}
+
+/// No path when it is asked, and one before whoever waits for it has gone on: the other thread is always faster.
+private final class EagerConnectivity: ConnectivitySource {
+    func isSatisfied(_ targets: [Target]) -> Bool? { false }
+
+    func wait(for targets: [Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void) -> any Cancellable {
+        let isOver = DispatchSemaphore(value: 0)
+        Thread {
+            action()
+            isOver.signal()
+        }.start()
+        isOver.wait()
+        return AnyCancellable {}
+    }
+
+    func watch(_ action: @escaping @Sendable () -> Void) -> any Cancellable { AnyCancellable {} }
 }
 
 /// The names of the events, in order.
