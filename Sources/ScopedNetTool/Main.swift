@@ -10,7 +10,7 @@ enum Main {
         openStandardDescriptors()
         // A reader that leaves is an error of the write, so that a download still tidies up.
         signal(SIGPIPE, SIG_IGN)
-        let interruption = Interruption()
+        let interruption = Interruption.process
         interruption.begin()
         // Not on the main actor, whose thread waits.
         Task.detached { await run(interruption) }

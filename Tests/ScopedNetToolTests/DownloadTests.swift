@@ -55,6 +55,46 @@ import Testing
         }
     }
 
+    @Test func whatIsNoFileIsLeftAloneAndTheAdviceHelps() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            server.on("/file", .ok("x"))
+            let device = try await tool("download", "-o", "/dev/null", server.url + "/file")
+            #expect(device.status == 23 && device.errors.contains("scopednet get URL >"), "\(device)")
+            let place = try await tool("download", "-o", folder.path("."), server.url + "/file")
+            #expect(place.status == 23 && place.errors.contains("is a folder"), "\(place)")
+            #expect(folder.names.isEmpty && server.requests.isEmpty, "nothing was fetched in vain")
+        }
+    }
+
+    @Test func aLinkIsReplacedAndNotWhatItLeadsTo() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            server.on("/file", .ok("new"))
+            try Data("old".utf8).write(to: URL(filePath: folder.path("target")))
+            try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: folder.path("target"))
+            let result = try await tool("download", "-o", folder.path("link"), server.url + "/file")
+            let texts = (try folder.text("link"), try folder.text("target"))
+            #expect(result.status == 0 && texts == ("new", "old"), "\(result)")
+        }
+    }
+
+    @Test func aFailureShowsNoCredentials() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            server.on("/gone", ScriptedResponse.ok("an error page").with { $0.status = 404 })
+            let url = server.url.replacing("http://", with: "http://user:hunter2@") + "/gone?token=hunter3"
+            let runs = [
+                try await tool("download", "-o", folder.path("file"), url),
+                try await tool("download", "--json", "-o", folder.path("file"), url),
+                try await tool("get", url), try await tool("get", "--json", url.replacing("/gone", with: ":x/gone")),
+            ]
+            for run in runs {
+                #expect(run.status != 0 && !(run.errors + run.output).contains("hunter"), "\(run)")
+            }
+        }
+    }
+
     /// Ctrl-C, and what else asks a program to end, in the middle of the body: nothing new is left, and the old file is as it was.
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func interruptedItLeavesNothing(_ signal: Int32, _ status: Int32) async throws {

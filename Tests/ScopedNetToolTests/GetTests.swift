@@ -225,6 +225,34 @@ import Testing
         }
     }
 
+    /// Runs a command whose descriptor 3 is a pipe that nobody writes to or reads from, and ends it once it waits for that.
+    private func endedAtThePipe(_ command: String) async throws -> ProgramResult {
+        let folder = try Folder()
+        return try await shell(
+            """
+            mkfifo '\(folder.path("pipe"))'; exec 3<>'\(folder.path("pipe"))'
+            \(command) & p=$!
+            for ((i = 0; i < 5000; i++)); do
+                grep -qsE 'pipe_(read|write)|do_(sys_)?poll|poll_schedule' /proc/$p/task/*/wchan && break
+            done
+            kill -TERM $p; wait $p; echo "status $?"
+            """)
+    }
+
+    /// One signal is enough where a read or a write would block for ever.
+    @Test func aSignalEndsTheWaitForStandardInput() async throws {
+        let result = try await endedAtThePipe("$T get -d @- http://127.0.0.1:9/ <&3")
+        #expect(result.output == "status 143\n", "\(result)")
+    }
+
+    @Test(arguments: ["", "--json"]) func aSignalEndsTheWaitForAReader(_ option: String) async throws {
+        try await withServer { server in
+            server.on("/large", .ok(.repeating(65, count: 1 << 20)))
+            let result = try await endedAtThePipe("$T get \(option) \(server.url)/large >&3")
+            #expect(result.output == "status 143\n" && result.errors == "", "\(result)")
+        }
+    }
+
     @Test func ctrlCIs130() async throws {
         try await withServer { server in
             server.on("/slow", ScriptedResponse.ok("0123456789").stalling(.afterBytes(4)))

@@ -1,6 +1,7 @@
 #if CommandLineTool
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import ScopedNet
 
 struct DownloadCommand: ToolCommand {
@@ -22,7 +23,19 @@ struct DownloadCommand: ToolCommand {
         if output.isEmpty || output.hasSuffix("/") { throw ValidationError("--output takes the name of a file, not of a folder.") }
     }
 
+    /// Before anything is fetched in vain.
+    private func checkPlace() throws(ToolFailure) {
+        var status = stat()
+        guard stat(output, &status) == 0 else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFDIR: throw ToolFailure(.cannotWrite, "\(output) is a folder\n  name the file, as in -o \(output)/FILE")
+        default: throw ToolFailure(.cannotWrite, "\(output) is no file that could be replaced\n  \(Advice.noFile)")
+        }
+    }
+
     func execute() async throws(ToolFailure) {
+        try checkPlace()
         try await transfer.withSession(accepting: .success) { session, console throws(ToolFailure) in
             // A relative one would have its `~` expanded, and its `..` taken away without a look at links.
             let path = output.hasPrefix("/") ? output : "\(FileManager.default.currentDirectoryPath)/\(output)"

@@ -37,7 +37,7 @@ struct GetCommand: ToolCommand {
                 transfer.json ? try await report(session, console, body: body) : try await copy(session, console, body: body)
             guard status >= 400 else { return }
             let advice = Advice.about(status: status).map { "\n  \($0)" } ?? ""
-            throw ToolFailure(.httpError, "\(transfer.url): the server answered \(status)\(advice)")
+            throw ToolFailure(.httpError, "\(transfer.shownURL): the server answered \(status)\(advice)")
         }
     }
 

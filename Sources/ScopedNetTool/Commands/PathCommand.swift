@@ -34,7 +34,7 @@ struct PathCommand: ToolCommand {
         guard let path = monitor.currentPath else { throw ToolFailure(.software, "there is no answer") }
         let console = Console()
         if target.json {
-            try console.print(line: JSONText.line(PathReport(path, delta: .first, target: target.name, time: .now)))
+            try console.print(line: JSONText.line(PathReport(path, after: nil, target: target.name, time: .now)))
         } else {
             try console.print(line: "\(path)")
         }

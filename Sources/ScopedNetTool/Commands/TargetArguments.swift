@@ -1,6 +1,7 @@
 #if CommandLineTool
 import ArgumentParser
 import Reachability
+import ScopedNet
 
 /// What `path` and `watch` have in common.
 struct TargetArguments: ParsableArguments, Sendable {
@@ -14,7 +15,7 @@ struct TargetArguments: ParsableArguments, Sendable {
     var json = false
 
     func validate() throws {
-        if let host, Target(host) == nil { throw ValidationError("'\(host)' names no host: write example.org, example.org:443 or a URL.") }
+        if let host, Target(host) == nil { throw ValidationError("'\(name)' names no host: write example.org, example.org:443 or a URL.") }
     }
 
     /// - Throws: a ``ToolFailure`` that says why the network cannot be watched.
@@ -29,6 +30,7 @@ struct TargetArguments: ParsableArguments, Sendable {
         return monitor
     }
 
-    var name: String { host ?? "default" }
+    /// As it was written, but for credentials.
+    var name: String { host.map(SecretMask().maskedURL) ?? "default" }
 }
 #endif

@@ -48,6 +48,9 @@ struct TransferArguments: ParsableArguments, Sendable {
         }
     }
 
+    /// The URL as it may be shown: without credentials.
+    var shownURL: String { SecretMask().maskedURL(url) }
+
     /// A session of its own, with what the arguments say.
     func session(_ console: Console, accepting validation: StatusValidation) throws(ToolFailure) -> Session {
         var configuration = Session.Configuration(agent: RequestAgent())
@@ -84,8 +87,8 @@ struct TransferArguments: ParsableArguments, Sendable {
     /// The failure of a request; with `--json` also as an object on standard output.
     func failure(_ error: NetworkError, _ console: Console) throws(ToolFailure) -> ToolFailure {
         console.show("")
-        if json { try console.print(line: JSONText.line(ResponseReport(url: url, error: error))) }
-        return ToolFailure(error, about: url)
+        if json { try console.print(line: JSONText.line(ResponseReport(url: shownURL, error: error))) }
+        return ToolFailure(error, about: shownURL)
     }
 }
 #endif

@@ -32,22 +32,20 @@ struct WatchCommand: ToolCommand {
         }
         // Not `paths`, which keeps the newest only: a loss that lasted for a moment is what one watches for.
         let (changes, continuation) = AsyncStream.makeStream(
-            of: (NetworkPath, NetworkPath.Delta).self, bufferingPolicy: .bufferingNewest(4_096))
-        let subscription = monitor.observe { continuation.yield(($0, $1)) }
+            of: NetworkPath.self, bufferingPolicy: .bufferingNewest(4_096))
+        let subscription = monitor.observe { path, _ in continuation.yield(path) }
         defer { subscription.cancel() }
         console.whenReaderLeaves { continuation.finish() }
         var left = count ?? .max
-        for await (path, delta) in changes {
-            try console.print(line: line(path, delta))
+        var last: PathReport?
+        for await path in changes {
+            let report = PathReport(path, after: last, target: target.name, time: .now)
+            try console.print(line: target.json ? JSONText.line(report) : "\(report.time)  \(path)")
+            last = report
             left -= 1
             if left == 0 { return }
         }
         if !Task.isCancelled { throw .brokenPipe }
-    }
-
-    private func line(_ path: NetworkPath, _ delta: NetworkPath.Delta) throws(ToolFailure) -> String {
-        let report = PathReport(path, delta: delta, target: target.name, time: .now)
-        return target.json ? try JSONText.line(report) : "\(report.time)  \(path)"
     }
 }
 #endif

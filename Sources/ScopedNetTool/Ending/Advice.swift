@@ -24,6 +24,9 @@ enum Advice {
         }
     }
 
+    /// `download` replaces a file; what is there is none, such as `/dev/null` or a FIFO.
+    static let noFile = "'scopednet get URL > PLACE' writes into a device or a pipe"
+
     private static let texts: [NetworkError.Code: String] = [
         .invalidURL: "write the whole URL, as in https://example.org/path, in quotes if it holds & or ?",
         .unsupportedScheme: "only http:// and https:// URLs can be fetched",

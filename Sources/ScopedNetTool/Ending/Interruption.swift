@@ -8,7 +8,19 @@ final class Interruption: Sendable {
         var task: Task<Void, any Error>?
     }
 
+    /// The process has one, as it has one set of signals.
+    static let process = Interruption()
+
     private let state = Lock(State())
+    /// The end to read of a pipe that has something to read from the first signal on; -1 where no pipe was to be had.
+    private let descriptor: Int32
+    private let waker: Int32
+
+    private init() {
+        var ends: [Int32] = [-1, -1]
+        if pipe(&ends) != 0 { ends = [-1, -1] }
+        (descriptor, waker) = (ends[0], ends[1])
+    }
 
     /// From now on these signals are for ``await()``; call it on the main thread, before there are others. A signal that was ignored before
     /// stays so (nohup(1)).
@@ -53,6 +65,21 @@ final class Interruption: Sendable {
     /// The signal that came first.
     var signal: Int32? { state.withLock { $0.signal } }
 
+    /// Waits until a descriptor can be read (`POLLIN`) or written (`POLLOUT`). A read(2) or write(2) that blocks would not notice the signal:
+    /// it arrives on another thread.
+    ///
+    /// - Returns: false when a signal came first.
+    func wait(for events: Int32, on target: Int32) -> Bool {
+        var ends = [
+            pollfd(fd: target, events: Int16(events), revents: 0), pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+        ]
+        while poll(&ends, 2, -1) < 0 {
+            // Whatever else is wrong shows when the descriptor is used.
+            if errno != EINTR { return true }
+        }
+        return ends[0].revents != 0
+    }
+
     private func arrived(_ number: Int32) {
         let (isFirst, task) = state.withLock { state in
             defer { state.signal = state.signal ?? number }
@@ -60,5 +87,6 @@ final class Interruption: Sendable {
         }
         guard isFirst else { _exit(ExitStatus.signal(number).code) }
         task?.cancel()
+        if waker >= 0 { _ = write(waker, [1], 1) }
     }
 }

@@ -21,4 +21,6 @@ struct ToolFailure: Error, Sendable {
     }
 
     static let brokenPipe = ToolFailure(.brokenPipe, nil)
+    /// A signal ended it, which says the exit status, too.
+    static let interrupted = ToolFailure(.software, nil)
 }

@@ -49,6 +49,7 @@ final class Console: Sendable {
         switch code {
         case 0: return
         case EPIPE: throw .brokenPipe
+        case ECANCELED: throw .interrupted
         default: throw ToolFailure(.cannotWrite, "standard output cannot be written: \(String(cString: strerror(code)))")
         }
     }
@@ -96,18 +97,22 @@ final class Console: Sendable {
         if isLive, !state.line.isEmpty, !state.isInsideText { _ = Self.write(Array(state.line.utf8), to: errors) }
     }
 
-    /// - Returns: 0 or the `errno` of the write that failed.
+    /// What a pipe that is ready takes without blocking: `PIPE_BUF` (pipe(7)).
+    private static let piece = 4_096
+
+    /// - Returns: 0, the `errno` of the write that failed, or `ECANCELED` when nobody read on and a signal came.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+        // A file never keeps anybody waiting; a pipe, whose reader may have stopped, does.
+        var status = stat()
+        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         var rest = bytes[...]
         while !rest.isEmpty {
-            let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if !isFile, !Interruption.process.wait(for: POLLOUT, on: descriptor) { return ECANCELED }
+            let count = isFile ? rest.count : min(rest.count, piece)
+            let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, count) }
             if written > 0 {
                 rest = rest.dropFirst(written)
-            } else if written < 0, errno == EAGAIN {
-                // Somebody set the pipe to non-blocking for us.
-                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = poll(&wait, 1, -1)
-            } else if written < 0, errno != EINTR {
+            } else if written < 0, errno != EINTR, errno != EAGAIN {
                 return errno
             }
         }

@@ -3,7 +3,7 @@ import Reachability
 
 /// A network path as a line for people, or as JSON.
 struct PathReport: Encodable, Sendable {
-    struct Interface: Encodable, Sendable {
+    struct Interface: Encodable, Sendable, Hashable {
         let name: String
         let index: UInt32
         let kind: String
@@ -21,10 +21,10 @@ struct PathReport: Encodable, Sendable {
     let gateways: [String]
     let localAddresses: [String]
     let remoteAddresses: [String]
-    /// What differs from the path before; `first` for the first.
-    let changed: [String]
+    /// The names of the members that differ from the report before; `first` in the first.
+    private(set) var changed: [String] = []
 
-    init(_ path: NetworkPath, delta: NetworkPath.Delta, target: String, time: Date) {
+    init(_ path: NetworkPath, after last: PathReport?, target: String, time: Date) {
         self.time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         self.target = target
         switch path.status {
@@ -40,11 +40,17 @@ struct PathReport: Encodable, Sendable {
         gateways = path.gateways.map(\.description)
         localAddresses = path.localAddresses.map(\.description)
         remoteAddresses = path.remoteAddresses.map(\.description)
-        changed = Self.names.filter { delta.contains($0.0) }.map(\.1)
+        changed = last.map(differences) ?? ["first"]
     }
 
-    private static let names: [(NetworkPath.Delta, String)] = [
-        (.first, "first"), (.status, "status"), (.interfaces, "interfaces"), (.gateways, "gateways"), (.localAddresses, "localAddresses"),
-        (.remoteAddresses, "remoteAddresses"), (.families, "families"), (.dns, "dns"), (.cost, "cost"), (.validation, "validation"),
-    ]
+    private func differences(from last: PathReport) -> [String] {
+        func name<Value: Equatable>(_ member: KeyPath<PathReport, Value>, _ name: String) -> String? {
+            self[keyPath: member] == last[keyPath: member] ? nil : name
+        }
+        return [
+            name(\.status, "status"), name(\.reason, "reason"), name(\.ipv4, "ipv4"), name(\.ipv6, "ipv6"), name(\.dns, "dns"),
+            name(\.expensive, "expensive"), name(\.interfaces, "interfaces"), name(\.gateways, "gateways"),
+            name(\.localAddresses, "localAddresses"), name(\.remoteAddresses, "remoteAddresses"),
+        ].compactMap(\.self)
+    }
 }
