@@ -22,16 +22,17 @@ struct DaemonOptions: Sendable {
         while let argument = rest.popFirst() {
             switch argument {
             case "--every":
-                guard let text = rest.popFirst(), let seconds = Double(text), seconds > 0, seconds < 1e9 else {
-                    throw UsageError("--every needs a number of seconds, such as 2.5")
+                guard let text = rest.popFirst(), let seconds = Double(text), seconds >= 0.01, seconds < 1e9 else {
+                    throw UsageError("--every needs a number of seconds, 0.01 or more, such as 2.5")
                 }
                 interval = .seconds(seconds)
             case "-h", "--help": wantsHelp = true
             case _ where argument.hasPrefix("-"): throw UsageError("unknown option \(argument)")
             default:
-                guard argument.contains("://"), Target(argument) != nil else {
+                guard ["http://", "https://"].contains(where: argument.lowercased().hasPrefix), Target(argument) != nil else {
                     throw UsageError("'\(argument)' is not a URL: write it with http:// or https://")
                 }
+                guard url.isEmpty else { throw UsageError("one URL is enough") }
                 url = argument
             }
         }

@@ -66,6 +66,10 @@ import Testing
     @Test func wrongUsageAndAWrongSocketEndAtOnce() async throws {
         let usage = try await ProgramRun([product("DemoDaemon"), "--every", "soon"]).result()
         #expect(usage.status == 64 && usage.errors.contains("number of seconds"))
+        for (arguments, word) in [(["ftp://127.0.0.1/"], "https://"), (["http://127.0.0.1:1/", "http://127.0.0.1:2/"], "one URL")] {
+            let result = try await ProgramRun([product("DemoDaemon")] + arguments).result()
+            #expect(result.status == 64 && result.errors.contains(word), "\(result)")
+        }
         let socket = try await ProgramRun(
             [product("DemoDaemon"), "http://127.0.0.1:1/"], environment: ["NOTIFY_SOCKET": "relative"]
         ).result()
