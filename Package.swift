@@ -191,7 +191,7 @@ if !leanBuild {
         .executableTarget(
             name: "ScopedNetTool",
             dependencies: [
-                "ScopedNet", "Reachability",
+                "ScopedNet", "Persistence", "Reachability",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTool"])),
@@ -200,7 +200,7 @@ if !leanBuild {
         ),
         .testTarget(
             name: "ScopedNetToolTests",
-            dependencies: ["CleanSlate", "ScopedNetTool", "ScopedNet", "ScopedNetTestServer", "TestProcesses"],
+            dependencies: ["CleanSlate", "ScopedNetTool", "ScopedNet", "Persistence", "ScopedNetTestServer", "TestProcesses"],
             swiftSettings: settings
         ),
     ]

@@ -5,11 +5,11 @@ import ArgumentParser
 struct ScopedNetTool: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scopednet",
-        abstract: "HTTP requests and the way to the network, from the command line.",
+        abstract: "HTTP requests, the way to the network, and response caches, from the command line.",
         discussion: """
             EXIT STATUS
               0        all is well
-              1        path: there is no way there
+              1        path: there is no way there; cache show: nothing is stored for the URL
               3, 6, 7  the URL is none; its host has no address; nobody could be reached
               22       the server answered 400 or above
               23       the file or standard output could not be written
@@ -17,10 +17,11 @@ struct ScopedNetTool: ParsableCommand {
               35, 60   TLS failed; the certificate is not to be trusted
               47, 56   too many redirects; the connection was lost
               64       wrong usage
+              65 66 75 cache: it is damaged; there is none; another process has it
               130      ended by Ctrl-C (128 + the number of the signal)
             All of them: docs/tool.md of ScopedNet.
             """,
         version: "scopednet 0.1",
-        subcommands: [GetCommand.self, DownloadCommand.self, PathCommand.self, WatchCommand.self])
+        subcommands: [GetCommand.self, DownloadCommand.self, PathCommand.self, WatchCommand.self, CacheCommand.self])
 }
 #endif

@@ -89,4 +89,16 @@ enum Schema {
             return .commit
         }
     }
+
+    /// The user's version of what is in the metadata.
+    ///
+    /// - Throws: `unavailable` for a file that is somebody else's.
+    static func contentVersion(of database: Database) throws -> Int64 {
+        let application = try database.integer("PRAGMA application_id") ?? 0
+        let found = try database.integer("PRAGMA user_version") ?? 0
+        guard application == applicationID, found >> 20 == version else {
+            throw DatabaseFailure.unavailable("the file is of another program or version (\(application), \(found))")
+        }
+        return found & 0xF_FFFF
+    }
 }

@@ -64,6 +64,31 @@ final class StoreDatabase: Sendable {
         }
     }
 
+    /// Looks at a database that is somebody else's to write. Makes nothing, and holds no lock between two looks.
+    init(inspecting folder: StoreFolder) throws(DatabaseFailure) {
+        self.folder = folder
+        origin = 0
+        let makeReader = { @Sendable () throws -> DatabaseQueue in
+            try DatabaseQueue(path: folder.database, configuration: Schema.configuration(readonly: true, secureDelete: false))
+        }
+        do {
+            let first = try makeReader()
+            let content = try first.unsafeRead { try Schema.contentVersion(of: $0) }
+            guard let seed = try first.unsafeRead({ try $0.integer("SELECT seed FROM total WHERE id = 1") }) else {
+                throw DatabaseFailure.corrupt("the file has no totals")
+            }
+            self.seed = UInt64(bitPattern: seed)
+            // Read-only as well: nothing here may write.
+            writer = first
+            options = Options(isShared: false, contentVersion: content, secureDelete: false, variantsPerKey: 1, inlineBodyBytes: 0)
+        } catch {
+            throw DatabaseFailure(error)
+        }
+        readers = ReaderPool(limit: 1, make: makeReader)
+        watcher = nil
+        inode = nil
+    }
+
     /// Switching takes an exclusive lock, and does not wait for it by the busy timeout.
     private static func switchToWAL(_ database: Database) throws {
         for attempt in 0... {

@@ -5,10 +5,16 @@ struct ExitStatus: Hashable, Sendable {
     let code: Int32
 
     static let success = ExitStatus(code: 0)
-    /// `path` and `watch`: there is no way there.
+    /// `path` and `watch`: there is no way there. `cache show`: nothing is stored for the URL.
     static let unsatisfied = ExitStatus(code: 1)
     /// EX_USAGE.
     static let usage = ExitStatus(code: 64)
+    /// EX_DATAERR.
+    static let damaged = ExitStatus(code: 65)
+    /// EX_NOINPUT: there is no such cache.
+    static let noInput = ExitStatus(code: 66)
+    /// EX_TEMPFAIL: somebody else has it for the time being.
+    static let inUse = ExitStatus(code: 75)
     /// EX_SOFTWARE.
     static let software = ExitStatus(code: 70)
     /// EX_OSERR.

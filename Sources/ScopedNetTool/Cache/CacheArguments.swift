@@ -1,0 +1,64 @@
+#if CommandLineTool
+import ArgumentParser
+import FoundationEssentials
+import Persistence
+import ScopedNet
+
+/// What all subcommands of `cache` have in common.
+struct CacheArguments: ParsableArguments, Sendable {
+    @Argument(help: "The cache: a name in the user's caches, or the path of a folder.")
+    var cache: String
+
+    @Option(help: ArgumentHelp("Of this partition only; '' is the one without a name.", valueName: "name"))
+    var partition: String?
+
+    @Flag(help: "Print JSON objects, one on a line.")
+    var json = false
+
+    var directory: String { CacheFolder.path(of: cache) }
+
+    /// - Throws: a ``ToolFailure`` that says why there is nothing to look at.
+    func opened() throws(ToolFailure) -> StoreInspector {
+        do throws(StoreError) { return try StoreInspector(directory: directory) } catch { throw CacheFolder.failure(error, directory) }
+    }
+
+    /// Calls the closure for each entry on disk, in the order they were stored, until it returns false.
+    func forEach(_ store: StoreInspector, _ body: (EntrySummary) throws(ToolFailure) -> Bool) throws(ToolFailure) {
+        var last: Int64 = 0
+        while !Task.isCancelled {
+            let summaries: [EntrySummary]
+            do throws(StoreError) { summaries = try store.list(partition: partition, after: last, limit: 500) } catch {
+                throw CacheFolder.failure(error, directory)
+            }
+            guard let newest = summaries.last else { return }
+            last = newest.id
+            for summary in summaries where try !body(summary) { return }
+        }
+    }
+}
+
+/// Where caches are, and what is said when one cannot be used.
+enum CacheFolder {
+    static func path(of name: String) -> String {
+        guard name.contains("/") else { return StoreConfiguration.cacheDirectory(name) }
+        return URL(filePath: name).standardizedFileURL.path
+    }
+
+    /// Names of all caches among the user's, in order.
+    static var all: [String] {
+        let home = StoreConfiguration.cacheDirectory("")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: home)) ?? []
+        return names.filter { StoreInspector.isStore(StoreConfiguration.cacheDirectory($0)) }.sorted()
+    }
+
+    static func failure(_ error: StoreError, _ directory: String) -> ToolFailure {
+        switch error.code {
+        case .missing:
+            ToolFailure(.noInput, "\(directory): there is no cache\n  'scopednet cache stats' lists those of this user")
+        case .damaged:
+            ToolFailure(.damaged, "\(directory): the cache is damaged: \(error)\n  its program replaces it when it opens it next, as does 'clear'")
+        default: ToolFailure(.system, "\(directory): \(error)")
+        }
+    }
+}
+#endif
