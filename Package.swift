@@ -13,6 +13,9 @@ let settings: [SwiftSetting] = [
 // The sanitizer runs of `Scripts/test` build the library and its race tests only: SwiftNIO and BoringSSL stay out of them.
 let leanBuild = Context.environment["SCOPEDNET_LEAN"] == "1"
 
+// Only where the trait is on: a store does without it.
+let crypto: [Target.Dependency] =
+    leanBuild ? [] : [.product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"]))]
 let serviceLifecycle: Target.Dependency = .product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
 let unixSignals: Target.Dependency = .product(
@@ -72,7 +75,7 @@ var targets: [Target] = [
             "CStore",
             .product(name: "GRDB", package: "GRDB.swift"),
             .product(name: "GRDBSQLite", package: "GRDB.swift"),
-        ],
+        ] + crypto,
         swiftSettings: settings
     ),
     // What the tests kill, starve and run side by side.
@@ -227,6 +230,7 @@ let package = Package(
         .trait(name: "Brotli", description: "Decode `Content-Encoding: br` (needs libbrotli-dev)."),
         .trait(name: "Zstd", description: "Decode `Content-Encoding: zstd` (needs libzstd-dev)."),
         .trait(name: "ServiceLifecycle", description: "The services of ScopedNetService (needs swift-service-lifecycle)."),
+        .trait(name: "Encryption", description: "Seal stores and caches on disk: AESGCMSealing in Persistence (needs swift-crypto)."),
         .trait(name: "CommandLineTool", description: "The scopednet command (needs swift-argument-parser)."),
         .default(enabledTraits: ["Brotli", "Zstd", "ServiceLifecycle", "CommandLineTool"]),
     ],

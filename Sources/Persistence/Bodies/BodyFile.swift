@@ -17,18 +17,21 @@ final class BodyFile: Sendable {
     let layout: FrameLayout
     /// Of the checksums at its end.
     let checksum: Int64
+    private let sealing: (any StoreSealing)?
     private let place: Lock<Place>
     private let isClaimed = Lock(false)
 
     /// Takes over the descriptor.
-    init(temporary path: String, descriptor: Int32, layout: FrameLayout, checksum: Int64) {
+    init(temporary path: String, descriptor: Int32, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil) {
         self.layout = layout
+        self.sealing = sealing
         self.checksum = checksum
         place = Lock(.temporary(path: path, descriptor: descriptor))
     }
 
-    init(stored path: String, layout: FrameLayout, checksum: Int64) {
+    init(stored path: String, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil) {
         self.layout = layout
+        self.sealing = sealing
         self.checksum = checksum
         place = Lock(.stored(path: path))
     }
@@ -92,8 +95,8 @@ final class BodyFile: Sendable {
             case .discarded: (-1, nil)
             }
         }
-        if let path = copy.path { return try BodyReader(file: Files.openForReading(path), layout: layout, checksum: checksum) }
+        if let path = copy.path { return try BodyReader(file: Files.openForReading(path), layout: layout, checksum: checksum, sealing) }
         guard copy.descriptor >= 0 else { throw StoreError(.missing, "the body was not kept") }
-        return try BodyReader(file: copy.descriptor, layout: layout, checksum: checksum)
+        return try BodyReader(file: copy.descriptor, layout: layout, checksum: checksum, sealing)
     }
 }

@@ -13,6 +13,7 @@ public final class BodyReader: Sendable {
 
     private let source: Source
     private let layout: FrameLayout
+    private let sealing: (any StoreSealing)?
 
     /// What a read costs least for: 64 KiB, at multiples of it.
     public static let preferredReadSize = FrameLayout.frameSize
@@ -23,17 +24,19 @@ public final class BodyReader: Sendable {
     init(_ data: Data) {
         source = .data(data)
         layout = FrameLayout(length: data.count)
+        sealing = nil
     }
 
     /// Takes over the descriptor, also when it throws.
-    init(file descriptor: Int32, layout: FrameLayout, checksum: Int64) throws(StoreError) {
+    init(file descriptor: Int32, layout: FrameLayout, checksum: Int64, _ sealing: (any StoreSealing)?) throws(StoreError) {
         self.layout = layout
+        self.sealing = sealing
         do throws(StoreError) {
             guard Files.size(of: descriptor) == layout.fileSize else { throw StoreError(.damaged, "a body file has not the size it had") }
             var trailer = [UInt8](repeating: 0, count: layout.trailerSize)
             // A typed throw does not pass through the standard library's closures.
             let result = trailer.withUnsafeMutableBytes { buffer in
-                Result { () throws(StoreError) in try Files.readAll(descriptor, into: buffer, at: layout.length) }
+                Result { () throws(StoreError) in try Files.readAll(descriptor, into: buffer, at: layout.trailerStart) }
             }
             try result.get()
             let found = trailer.withUnsafeBytes { FrameLayout.checksum(ofTrailer: $0, length: layout.length) }
@@ -65,7 +68,54 @@ public final class BodyReader: Sendable {
         }
     }
 
+    /// Reads everything, and hands nothing out: a sealed body is looked at without its key, too.
+    ///
+    /// - Throws: as `read`.
+    func check() throws(StoreError) {
+        guard case .file(let descriptor, let trailer) = source else { return }
+        for index in 0..<layout.frameCount { _ = try storedFrame(index, descriptor, trailer) }
+    }
+
+    /// A frame as it is in the file, verified.
+    private func storedFrame(_ index: Int, _ descriptor: Int32, _ trailer: [UInt8]) throws(StoreError) -> Data {
+        let place = layout.stored(index)
+        var frame = Data(count: place.count)
+        let result = frame.withUnsafeMutableBytes { buffer in
+            Result { () throws(StoreError) in
+                try Files.readAll(descriptor, into: buffer, at: place.lowerBound)
+                let expected = Self.checksum(index, trailer)
+                guard FrameLayout.checksum(UnsafeRawBufferPointer(buffer), frame: index) == expected else {
+                    throw StoreError(.damaged, "a body file is damaged")
+                }
+            }
+        }
+        try result.get()
+        return frame
+    }
+
+    private static func checksum(_ index: Int, _ trailer: [UInt8]) -> UInt64 {
+        trailer.withUnsafeBytes {
+            UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: index * FrameLayout.checksumSize, as: UInt64.self))
+        }
+    }
+
+    private func readSealed(_ range: Range<Int>, _ descriptor: Int32, _ trailer: [UInt8]) throws(StoreError) -> Data {
+        guard let sealing else { throw StoreError(.unavailable, "the body is encrypted") }
+        let salt = Array(trailer.suffix(FrameLayout.saltSize))
+        let frames = layout.frames(of: range)
+        guard let first = frames.first else { return Data() }
+        var body = Data(capacity: frames.count * FrameLayout.frameSize)
+        for index in frames {
+            let frame = try sealing.open(storedFrame(index, descriptor, trailer), context: SealingContext.frame(index, salt: salt))
+            guard frame.count == layout.frame(index).count else { throw StoreError(.damaged, "a frame of another length") }
+            body.append(frame)
+        }
+        let start = range.lowerBound - layout.frame(first).lowerBound
+        return body.count == range.count ? body : body.subdata(in: start..<start + range.count)
+    }
+
     private func read(_ range: Range<Int>, _ descriptor: Int32, _ trailer: [UInt8]) throws(StoreError) -> Data {
+        if layout.overhead > 0 { return try readSealed(range, descriptor, trailer) }
         let frames = layout.frames(of: range)
         guard let first = frames.first, let last = frames.last else { return Data() }
         let covered = layout.frame(first).lowerBound..<layout.frame(last).upperBound
@@ -77,10 +127,9 @@ public final class BodyReader: Sendable {
                 let frame = layout.frame(index)
                 let bytes = UnsafeRawBufferPointer(
                     rebasing: buffer[frame.lowerBound - covered.lowerBound..<frame.upperBound - covered.lowerBound])
-                let expected = trailer.withUnsafeBytes {
-                    UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: index * FrameLayout.checksumSize, as: UInt64.self))
+                guard FrameLayout.checksum(bytes, frame: index) == Self.checksum(index, trailer) else {
+                    throw StoreError(.damaged, "a body file is damaged")
                 }
-                guard FrameLayout.checksum(bytes, frame: index) == expected else { throw StoreError(.damaged, "a body file is damaged") }
             }
         } catch {
             free(memory)

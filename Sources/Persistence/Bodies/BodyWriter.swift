@@ -40,11 +40,19 @@ public final class BodyWriter: Sendable {
     }
 
     private let limits: Limits
+    private let sealing: (any StoreSealing)?
+    /// Ties the frames of this file to each other.
+    private let salt: [UInt8]
     private let makeFile: @Sendable () throws(StoreError) -> TemporaryFile
     private let state = Lock<State>(.open(Gathered()))
 
-    init(limits: Limits, makeFile: @escaping @Sendable () throws(StoreError) -> TemporaryFile) {
+    init(
+        limits: Limits, sealing: (any StoreSealing)? = nil, makeFile: @escaping @Sendable () throws(StoreError) -> TemporaryFile
+    ) {
         self.limits = limits
+        self.sealing = sealing
+        var generator = SystemRandomNumberGenerator()
+        salt = sealing == nil ? [] : (0..<FrameLayout.saltSize).map { _ in UInt8.random(in: 0...255, using: &generator) }
         self.makeFile = makeFile
     }
 
@@ -93,6 +101,7 @@ public final class BodyWriter: Sendable {
         guard let file = gathered.file else { return .data(Data(gathered.buffer)) }
         do throws(StoreError) {
             if !gathered.buffer.isEmpty { try writeFrame(&gathered, file) }
+            gathered.trailer += salt
             try gathered.trailer.withUnsafeBytesTyped { (bytes) throws(StoreError) in
                 try Files.writeAll(file.descriptor, bytes, path: file.path)
             }
@@ -102,8 +111,9 @@ public final class BodyWriter: Sendable {
         }
         let length = gathered.length
         let checksum = gathered.trailer.withUnsafeBytes { FrameLayout.checksum(ofTrailer: $0, length: length) }
-        let layout = FrameLayout(length: length)
-        return .file(BodyFile(temporary: file.path, descriptor: file.descriptor, layout: layout, checksum: checksum))
+        let layout = FrameLayout(length: length, overhead: sealing?.overhead ?? 0)
+        return .file(
+            BodyFile(temporary: file.path, descriptor: file.descriptor, layout: layout, checksum: checksum, sealing: sealing))
     }
 
     /// Gives up what was written. Any thread, any number of times; a `write` under way ends by itself and throws.
@@ -179,8 +189,18 @@ public final class BodyWriter: Sendable {
     }
 
     private func writeFrame(_ bytes: UnsafeRawBufferPointer, _ trailer: inout [UInt8], _ file: TemporaryFile) throws(StoreError) {
-        let checksum = FrameLayout.checksum(bytes, frame: trailer.count / FrameLayout.checksumSize)
-        try Files.writeAll(file.descriptor, bytes, path: file.path)
+        let index = trailer.count / FrameLayout.checksumSize
+        let checksum: UInt64
+        if let sealing {
+            let sealed = Array(try sealing.seal(Data(bytes), context: SealingContext.frame(index, salt: salt)))
+            checksum = sealed.withUnsafeBytes { FrameLayout.checksum($0, frame: index) }
+            try sealed.withUnsafeBytesTyped { (bytes) throws(StoreError) in
+                try Files.writeAll(file.descriptor, bytes, path: file.path)
+            }
+        } else {
+            checksum = FrameLayout.checksum(bytes, frame: index)
+            try Files.writeAll(file.descriptor, bytes, path: file.path)
+        }
         withUnsafeBytes(of: checksum.littleEndian) { trailer.append(contentsOf: $0) }
     }
 }

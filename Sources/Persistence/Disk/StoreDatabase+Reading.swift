@@ -15,14 +15,15 @@ extension StoreDatabase {
 
     /// All variants of a key, the newest last, and when they were last used.
     func load(_ key: EntryKey) throws(DatabaseFailure) -> (entries: [Entry], lastUsed: Int64) {
-        let hash = keyHash(key)
+        let stored = stored(key)
+        let hash = keyHash(stored)
         return try readers.read { database in
             var entries: [Entry] = []
             var lastUsed: Int64 = 0
             try database.run(
-                Self.loadStatement, [.bytes(key.partition), .integer(hash), .bytes(key.name)]
+                Self.loadStatement, [.bytes(stored.partition), .integer(hash), .bytes(stored.name)]
             ) { row in
-                entries.append(try entry(of: row, key: key, data: { row.data(15) }))
+                entries.append(try opened(entry(of: row, key: stored, data: { row.data(15) }), of: key))
                 lastUsed = max(lastUsed, row.integer(14))
             }
             if entries.count > 1 { entries.sort { $0.storedAt < $1.storedAt } }
@@ -44,7 +45,8 @@ extension StoreDatabase {
             guard length >= 0, length <= 1 << 48, let path = folder.bodyPath(row.string(12)) else {
                 throw DatabaseFailure.corrupt("a row names a body that cannot be")
             }
-            storage = .file(BodyFile(stored: path, layout: FrameLayout(length: Int(length)), checksum: bodyChecksum))
+            let layout = FrameLayout(length: Int(length), overhead: options.frameOverhead)
+            storage = .file(BodyFile(stored: path, layout: layout, checksum: bodyChecksum, sealing: options.sealing))
         default:
             throw DatabaseFailure.corrupt("a body of an unknown kind")
         }

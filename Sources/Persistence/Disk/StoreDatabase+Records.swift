@@ -4,7 +4,8 @@ import GRDB
 extension StoreDatabase {
     func write(_ records: [StoreRecord], in namespace: String) throws(DatabaseFailure) {
         try write { database in
-            for record in records {
+            for plain in records {
+                let record = try stored(plain, in: namespace)
                 try database.run(
                     "INSERT OR REPLACE INTO record(namespace, name, data, expires, checksum) VALUES(?, ?, ?, ?, ?)",
                     [
@@ -30,7 +31,7 @@ extension StoreDatabase {
                 let record = StoreRecord(
                     name: row.string(0), data: row.data(1), expires: row.isNull(2) ? nil : Date(milliseconds: row.integer(2)))
                 guard checksum(record, in: namespace) == row.integer(3) else { throw DatabaseFailure.corrupt("a record is damaged") }
-                records.append(record)
+                records.append(try opened(record, in: namespace))
             }
             return records
         }

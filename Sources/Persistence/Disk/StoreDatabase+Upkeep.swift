@@ -5,7 +5,8 @@ extension StoreDatabase {
     /// Notes when keys were used last.
     func writeTouches(_ touches: [EntryKey: Int64]) throws(DatabaseFailure) {
         try write { database in
-            for (key, time) in touches {
+            for (plain, time) in touches {
+                let key = stored(plain)
                 try database.run(
                     "UPDATE entry SET last_used = ? WHERE partition = ? AND key_hash = ? AND key = ?",
                     [.integer(time), .bytes(key.partition), .integer(keyHash(key)), .bytes(key.name)])
@@ -140,14 +141,15 @@ extension StoreDatabase {
             var result: [EntrySummary] = []
             let condition = partition == nil ? "1" : "e.partition = ?3"
             var values: [SQLValue] = [.integer(id), .integer(Int64(limit))]
-            if let partition { values.append(.bytes(partition)) }
+            if let partition { values.append(.bytes(stored(partition: partition))) }
             try database.run(
                 "SELECT \(Self.entryColumns), e.cost FROM entry e WHERE e.id > ?1 AND \(condition) ORDER BY e.id LIMIT ?2", values
             ) { row in
+                let names = try openedNames(
+                    EntryKey(row.string(2), partition: row.string(1)), row.string(3), row.data(4), generation: row.integer(8))
                 result.append(
                     EntrySummary(
-                        id: row.integer(0), key: EntryKey(row.string(2), partition: row.string(1)), variant: row.string(3),
-                        metadata: row.data(4),
+                        id: row.integer(0), key: names.key, variant: names.variant, metadata: names.metadata,
                         bodyLength: Int(clamping: row.integer(10)), isFile: row.integer(9) == BodyKind.file.rawValue,
                         storedAt: Date(milliseconds: row.integer(7)), lastUsed: Date(milliseconds: row.integer(14)),
                         freshUntil: row.isNull(5) ? nil : Date(milliseconds: row.integer(5)), cost: Int(clamping: row.integer(15))))
@@ -202,8 +204,7 @@ extension StoreDatabase {
         report.entries += entries.count
         for entry in entries where entry.body.data == nil {
             do throws(StoreError) {
-                let reader = try entry.body.makeReader()
-                for start in stride(from: 0, to: reader.length, by: 1 << 20) { _ = try reader.read(at: start, upTo: 1 << 20) }
+                try entry.body.makeReader().check()
             } catch {
                 report.problems.append("the body of \(entry.key): \(error)")
             }

@@ -40,10 +40,10 @@ extension StoreDatabase {
         if batch.clearsAll {
             try clearAll(database, &ledger)
         } else {
-            for partition in batch.clearedPartitions { try clear(partition.text, database, &ledger) }
+            for partition in batch.clearedPartitions { try clear(stored(partition: partition.text), database, &ledger) }
         }
         for (key, write) in batch.writes {
-            if try !apply(write, to: key, database, &ledger, now: now) { refused.append(key) }
+            if try !apply(stored(write, of: key), to: stored(key), database, &ledger, now: now) { refused.append(key) }
         }
         if options.isShared { try trimChanges(database) }
         let totals = try settle(ledger, database)
@@ -165,7 +165,8 @@ extension StoreDatabase {
         let checksum: Int64
         let cost: Int
         var name = SQLValue.null
-        let storage = try settledStorage(entry.body.storage)
+        // What is sealed is a little longer than what it holds, and was settled before.
+        let storage = try options.sealing == nil ? settledStorage(entry.body.storage) : entry.body.storage
         switch storage {
         case .data(let data):
             kind = .row
@@ -198,10 +199,11 @@ extension StoreDatabase {
     }
 
     /// Bytes that came in one piece and are too many for a row get a file after all.
-    private func settledStorage(_ storage: EntryBody.Storage) throws -> EntryBody.Storage {
+    func settledStorage(_ storage: EntryBody.Storage) throws -> EntryBody.Storage {
         guard case .data(let data) = storage, data.count > options.inlineBodyBytes else { return storage }
         let limits = BodyWriter.Limits(inline: options.inlineBodyBytes, maximum: data.count)
-        let writer = BodyWriter(limits: limits) { [folder] () throws(StoreError) in try folder.makeTemporaryFile() }
+        let writer = BodyWriter(limits: limits, sealing: options.sealing) { [folder] () throws(StoreError) in try folder.makeTemporaryFile()
+        }
         try writer.write(data)
         return try writer.finish().storage
     }

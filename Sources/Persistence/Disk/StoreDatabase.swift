@@ -13,6 +13,9 @@ final class StoreDatabase: Sendable {
         var variantsPerKey: Int
         /// Larger bodies get a file.
         var inlineBodyBytes: Int
+        var sealing: (any StoreSealing)?
+        /// What sealing adds to a frame; known where the key is not, too.
+        var frameOverhead = 0
     }
 
     let folder: StoreFolder
@@ -46,6 +49,7 @@ final class StoreDatabase: Sendable {
             seed = try writer.writeWithoutTransaction { database in
                 try Self.switchToWAL(database)
                 try Schema.establish(database, contentVersion: options.contentVersion, seed: Int64.random(in: Int64.min...Int64.max))
+                try Self.claim(database, for: options.sealing)
                 guard let seed = try database.integer("SELECT seed FROM total WHERE id = 1") else {
                     throw DatabaseFailure.corrupt("the file has no totals")
                 }
@@ -65,7 +69,9 @@ final class StoreDatabase: Sendable {
     }
 
     /// Looks at a database that is somebody else's to write. Makes nothing, and holds no lock between two looks.
-    init(inspecting folder: StoreFolder) throws(DatabaseFailure) {
+    ///
+    /// - Parameter sealing: without it, or with another key, what is sealed stays so.
+    init(inspecting folder: StoreFolder, _ sealing: (any StoreSealing)?) throws(DatabaseFailure) {
         self.folder = folder
         origin = 0
         let makeReader = { @Sendable () throws -> DatabaseQueue in
@@ -80,7 +86,10 @@ final class StoreDatabase: Sendable {
             self.seed = UInt64(bitPattern: seed)
             // Read-only as well: nothing here may write.
             writer = first
-            options = Options(isShared: false, contentVersion: content, secureDelete: false, variantsPerKey: 1, inlineBodyBytes: 0)
+            let fingerprint = try first.unsafeRead { try Self.fingerprint(of: $0) }
+            options = Options(
+                isShared: false, contentVersion: content, secureDelete: false, variantsPerKey: 1, inlineBodyBytes: 0,
+                sealing: fingerprint == sealing?.fingerprint ? sealing : nil, frameOverhead: Self.frameOverhead(of: fingerprint))
         } catch {
             throw DatabaseFailure(error)
         }
@@ -177,6 +186,13 @@ final class StoreDatabase: Sendable {
             if newest != expected { hasGap = true }
             expected = newest + 1
             guard row.integer(1) != origin else { return }
+            // A hidden name cannot be told back: everything memory knows may be concerned.
+            if options.sealing != nil {
+                changes = [
+                    ForeignChange(partition: nil, name: nil, isInvalidation: changes.first?.isInvalidation == true || row.integer(4) != 0)
+                ]
+                return
+            }
             changes.append(
                 ForeignChange(
                     partition: row.isNull(2) ? nil : row.string(2), name: row.isNull(3) ? nil : row.string(3),

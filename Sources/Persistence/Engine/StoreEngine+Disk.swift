@@ -39,7 +39,8 @@ extension StoreEngine {
     private var options: StoreDatabase.Options {
         StoreDatabase.Options(
             isShared: isShared, contentVersion: Int64(configuration.contentVersion), secureDelete: configuration.erasesDeletedContent,
-            variantsPerKey: configuration.limits.variantsPerKey, inlineBodyBytes: configuration.limits.inlineBodyBytes)
+            variantsPerKey: configuration.limits.variantsPerKey, inlineBodyBytes: configuration.limits.inlineBodyBytes,
+            sealing: configuration.sealing, frameOverhead: configuration.sealing?.overhead ?? 0)
     }
 
     private func begin(with database: StoreDatabase, _ lock: LockFile, replaced: String?) throws {

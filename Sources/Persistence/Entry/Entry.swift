@@ -15,6 +15,7 @@ public struct Entry: Sendable {
     public let isRevalidatable: Bool
     /// Changes with each `put`, and not with `update`.
     let generation: Int64
+    var placement = EntryPlacement.memoryAndDisk
 
     /// The bytes it takes in memory, its share of the tables included.
     var memoryCost: Int {
@@ -24,8 +25,18 @@ public struct Entry: Sendable {
     func replacing(_ update: MetadataUpdate) -> Entry {
         Entry(
             key: key, variant: variant, metadata: update.metadata, body: body, storedAt: storedAt, freshUntil: update.freshUntil,
-            isRevalidatable: update.isRevalidatable, generation: generation)
+            isRevalidatable: update.isRevalidatable, generation: generation, placement: placement)
     }
+}
+
+/// Where an entry is kept.
+public enum EntryPlacement: Sendable, Hashable {
+    /// In memory for as long as there is room, and on disk.
+    case memoryAndDisk
+    /// Never on disk. It is gone when memory has no room for it, and with the process; its body must not be in a file.
+    case memory
+    /// Not in memory until it is read for the first time.
+    case disk
 }
 
 /// What to store.
@@ -36,20 +47,24 @@ public struct NewEntry: Sendable {
     public var freshUntil: Date?
     public var isRevalidatable: Bool
     public var body: NewBody
+    /// Default: ``EntryPlacement/memoryAndDisk``.
+    public var placement: EntryPlacement
 
     /// - Parameters:
     ///   - variant: replaces the entry of the same key and variant; others of the key stay.
     ///   - metadata: opaque; kept in the row, and cheap to replace (`Store.update`).
     ///   - freshUntil: a hint for eviction.
     ///   - isRevalidatable: false when the entry is of no use once `freshUntil` has passed.
+    ///   - placement: memory, disk, or both.
     public init(
         key: EntryKey, variant: String = "", metadata: Data, body: NewBody = .data(Data()), freshUntil: Date? = nil,
-        isRevalidatable: Bool = true
+        isRevalidatable: Bool = true, placement: EntryPlacement = .memoryAndDisk
     ) {
         self.key = key
         self.variant = variant
         self.metadata = metadata
         self.body = body
+        self.placement = placement
         self.freshUntil = freshUntil
         self.isRevalidatable = isRevalidatable
     }

@@ -12,16 +12,25 @@ extension MemoryState {
         let key = entry.key
         if let ticket, !invalidations.isCurrent(key, since: ticket.position) { return Change(outcome: .invalidated) }
         let isFile = entry.body.data == nil
-        if isFile && disk == .none { return Change(outcome: .unavailable) }
-        guard queue.cost + entry.memoryCost <= limits.pendingBytes else { return Change(outcome: .overloaded, wake: .now) }
+        if isFile || entry.placement == .disk, disk == .none { return Change(outcome: .unavailable) }
+        guard entry.placement == .memory || queue.cost + entry.memoryCost <= limits.pendingBytes else {
+            return Change(outcome: .overloaded, wake: .now)
+        }
         markStale(key)
+        let mayBeOnDisk = mayBeOnDisk(entry)
         var slot = slots.peek(key) ?? Slot(entries: [], isComplete: disk == .none, notedUse: now.wall)
         slot.entries.removeAll { $0.variant.hasSameBytes(as: entry.variant) }
         slot.entries.append(entry)
         slot.notedUse = now.wall
         if slot.entries.count > limits.variantsPerKey { slot.entries.removeFirst(slot.entries.count - limits.variantsPerKey) }
         statistics.puts += 1
-        let released = keep(slot, for: key)
+        let released = entry.placement == .disk ? forget(key) : keep(slot, for: key)
+        // What an older one of the same name left on disk must not come back; where there is none, the disk never hears of this one.
+        if entry.placement == .memory, disk != .none {
+            guard mayBeOnDisk else { return Change(released: released) }
+            queue.remove(variant: entry.variant, of: key, at: now.monotonic)
+            return Change(wake: .now, released: released)
+        }
         if disk == .none {
             queue.remove(key, isInvalidation: false, at: now.monotonic)
             forgetDetailsIfNeeded(now)
@@ -34,11 +43,29 @@ extension MemoryState {
         return Change(wake: isDirtyGone ? .now : wake(before: before, now), released: released)
     }
 
+    /// Memory has only a part of what there is then, so that the next reader asks the disk.
+    private mutating func forget(_ key: EntryKey) -> [Slot] { slots.remove(key).map { [$0] } ?? [] }
+
+    /// Whether the disk, as far as memory knows, has an entry of the same key and variant.
+    private func mayBeOnDisk(_ entry: Entry) -> Bool {
+        guard let slot = slots.peek(entry.key), slot.isComplete else { return true }
+        return slot.entries.contains { $0.placement != .memory && $0.variant.hasSameBytes(as: entry.variant) }
+    }
+
+    private mutating func updateInMemory(_ entry: Entry, _ update: MetadataUpdate) -> Change {
+        guard var slot = slots.peek(entry.key), let index = slot.entries.firstIndex(where: { $0.generation == update.generation }) else {
+            return Change(outcome: .invalidated)
+        }
+        slot.entries[index] = slot.entries[index].replacing(update)
+        return Change(released: keep(slot, for: entry.key))
+    }
+
     /// New metadata for exactly this entry. Does nothing where it has been replaced since.
     mutating func update(_ entry: Entry, _ update: MetadataUpdate, at now: Moment) -> Change {
         let key = entry.key
         markStale(key)
         var change = Change()
+        if entry.placement == .memory { return updateInMemory(entry, update) }
         if var slot = slots.peek(key) {
             if let index = slot.entries.firstIndex(where: { $0.generation == update.generation }) {
                 slot.entries[index] = slot.entries[index].replacing(update)
@@ -72,11 +99,15 @@ extension MemoryState {
     mutating func remove(variant: String, of key: EntryKey, at now: Moment) -> Change {
         invalidations.record(key)
         markStale(key)
-        queue.remove(variant: variant, of: key, at: now.monotonic)
-        forgetDetailsIfNeeded(now)
+        let known = slots.peek(key)?.entries.last { $0.variant.hasSameBytes(as: variant) }
+        let isOnDisk = known?.placement != .memory
+        if isOnDisk {
+            queue.remove(variant: variant, of: key, at: now.monotonic)
+            forgetDetailsIfNeeded(now)
+        }
         guard var slot = slots.peek(key) else { return Change(wake: .now) }
         slot.entries.removeAll { $0.variant.hasSameBytes(as: variant) }
-        return Change(wake: .now, released: keep(slot, for: key))
+        return Change(wake: isOnDisk ? .now : .none, released: keep(slot, for: key))
     }
 
     /// This entry, unless another has taken its place.

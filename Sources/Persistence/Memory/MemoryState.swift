@@ -136,7 +136,8 @@ struct MemoryState {
     ) -> (entries: [Entry]?, released: [Slot], wake: Wake) {
         let isCurrent = finishLoad(key) == version
         guard isCurrent || isFinal else { return (nil, [], .none) }
-        let entries = overlay(rows, key)
+        // What is in memory alone the rows cannot have.
+        let entries = overlay(rows, key) + (slots.peek(key)?.entries.filter { $0.placement == .memory } ?? [])
         if entries.isEmpty { statistics.misses += 1 } else { statistics.diskHits += 1 }
         guard isCurrent else { return (entries, [], .none) }
         let isNoted = entries.isEmpty || abs(now.wall - lastUsed) < Self.noteInterval

@@ -12,11 +12,14 @@ extension Store {
     public func put(_ entry: NewEntry, ticket: PutTicket? = nil) -> PutOutcome {
         let limits = engine.configuration.limits
         guard entry.body.length <= limits.largestBody, entry.metadata.count <= Self.largestMetadata else { return .tooLarge }
-        if case .file(let file) = entry.body.storage, !file.claim() { return .unavailable }
+        if case .file(let file) = entry.body.storage {
+            guard entry.placement != .memory else { return .tooLarge }
+            guard file.claim() else { return .unavailable }
+        }
         let stored = Entry(
             key: entry.key, variant: entry.variant, metadata: entry.metadata, body: EntryBody(storage: entry.body.storage),
             storedAt: Date(milliseconds: engine.clocks.wall()), freshUntil: entry.freshUntil.map { Date(milliseconds: $0.milliseconds) },
-            isRevalidatable: entry.isRevalidatable, generation: Int64.random(in: Int64.min...Int64.max))
+            isRevalidatable: entry.isRevalidatable, generation: Int64.random(in: Int64.min...Int64.max), placement: entry.placement)
         return engine.change { state, now in state.put(stored, ticket: ticket, at: now) }
     }
 

@@ -73,7 +73,9 @@ public final class Store: Sendable {
     public func makeBodyWriter() -> BodyWriter {
         let limits = engine.configuration.limits
         let engine = engine
-        return BodyWriter(limits: BodyWriter.Limits(inline: limits.inlineBodyBytes, maximum: limits.largestBody)) { () throws(StoreError) in
+        return BodyWriter(
+            limits: BodyWriter.Limits(inline: limits.inlineBodyBytes, maximum: limits.largestBody), sealing: engine.configuration.sealing
+        ) { () throws(StoreError) in
             guard engine.door.wait() != nil else { throw engine.unavailable }
             return try engine.folder.makeTemporaryFile()
         }

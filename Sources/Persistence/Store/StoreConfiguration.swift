@@ -23,6 +23,8 @@ public struct StoreConfiguration: Sendable {
     public var contentVersion = 0
     /// Whether SQLite overwrites what is deleted. Large bodies are removed, not overwritten.
     public var erasesDeletedContent = false
+    /// Encrypts what is on disk. A store that was written with another key, or without one, is replaced. Default: nil.
+    public var sealing: (any StoreSealing)?
     /// Told what happens to the store, on a thread of it; be brief.
     public var onEvent: (@Sendable (StoreEvent) -> Void)?
 

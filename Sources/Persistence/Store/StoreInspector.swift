@@ -5,13 +5,16 @@
 public final class StoreInspector: Sendable {
     private let database: StoreDatabase
 
-    /// - Parameter directory: that of ``StoreConfiguration``.
+    /// - Parameters:
+    ///   - directory: that of ``StoreConfiguration``.
+    ///   - sealing: that of the store. Without it names and metadata of an encrypted store are listed as they are on disk, and bodies cannot be
+    ///     read; totals and `verify` need no key.
     /// - Throws: `missing` when there is no store, `damaged` when its file cannot be read as one, `unavailable` when it is another program's or
     ///   may not be read.
-    public init(directory: String) throws(StoreError) {
+    public init(directory: String, sealing: (any StoreSealing)? = nil) throws(StoreError) {
         let folder = StoreFolder(directory)
         guard Files.status(of: folder.database) != nil else { throw StoreError(.missing, "there is no store in \(directory)") }
-        do throws(DatabaseFailure) { database = try StoreDatabase(inspecting: folder) } catch { throw StoreError(error) }
+        do throws(DatabaseFailure) { database = try StoreDatabase(inspecting: folder, sealing) } catch { throw StoreError(error) }
     }
 
     deinit { database.close() }

@@ -1,0 +1,91 @@
+public import FoundationEssentials
+
+/// Encrypts what a store writes to disk: bodies, metadata, names of entries, and the data of records.
+///
+/// Memory holds everything as it is. Sizes, times and the number of entries stay visible, and so do the names of records. With the trait
+/// `Encryption` there is one to use, `AESGCMSealing`; another one must be as good: what is opened must be what was sealed, for the same context,
+/// or an error.
+public protocol StoreSealing: Sendable {
+    /// How many bytes sealing adds.
+    var overhead: Int { get }
+
+    /// - Parameter context: is not written, and has to be the same when it is opened.
+    func seal(_ text: Data, context: Data) throws(StoreError) -> Data
+
+    /// - Throws: `damaged` when it was not sealed with this key, for this context, or has changed since.
+    func open(_ sealed: Data, context: Data) throws(StoreError) -> Data
+
+    /// A keyed hash of 16 bytes or more, by which names are found that are not written.
+    func hash(_ text: Data) -> Data
+}
+
+/// What is sealed for what: a piece that is put in another's place does not open.
+enum SealingContext {
+    static func metadata(_ generation: Int64) -> Data { context("metadata", generation) }
+    static func body(_ generation: Int64) -> Data { context("body", generation) }
+    static func record(_ name: String, in namespace: String) -> Data {
+        Data("record \(namespace.utf8.count) \(namespace)\(name)".utf8)
+    }
+    /// - Parameter salt: of the file.
+    static func frame(_ index: Int, salt: [UInt8]) -> Data { context("frame", Int64(index)) + salt }
+
+    private static func context(_ kind: String, _ number: Int64) -> Data {
+        Data(kind.utf8) + withUnsafeBytes(of: number.littleEndian) { Data($0) }
+    }
+}
+
+extension StoreSealing {
+    /// In place of a name.
+    func hidden(_ name: String, _ kind: String) -> String {
+        hash(Data("\(kind) \(name)".utf8)).prefix(16).map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }.joined()
+    }
+
+    func hidden(_ key: EntryKey) -> EntryKey {
+        EntryKey(hidden("\(key.partition.utf8.count) \(key.partition)\(key.name)", "name"), partition: hidden(key.partition, "partition"))
+    }
+
+    /// What tells whether a store was written with this key.
+    var fingerprint: Data {
+        hash(Data("fingerprint".utf8)).prefix(16) + withUnsafeBytes(of: UInt32(clamping: overhead).littleEndian) { Data($0) }
+    }
+}
+
+/// What stands in a row in place of the metadata: all that its reader must know of the entry.
+struct SealedNames {
+    var key: EntryKey
+    var variant: String
+    var metadata: Data
+
+    var encoded: Data {
+        var data = Data()
+        for part in [Data(key.partition.utf8), Data(key.name.utf8), Data(variant.utf8)] {
+            withUnsafeBytes(of: UInt32(clamping: part.count).littleEndian) { data.append(contentsOf: $0) }
+            data.append(part)
+        }
+        return data + metadata
+    }
+
+    init(_ key: EntryKey, _ variant: String, _ metadata: Data) {
+        self.key = key
+        self.variant = variant
+        self.metadata = metadata
+    }
+
+    /// Nil for anything that ``encoded`` is not.
+    init?(decoding data: Data) {
+        var rest = data[...]
+        func text() -> String? {
+            guard rest.count >= 4 else { return nil }
+            let count = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+            rest = rest.dropFirst(4)
+            guard rest.count >= count else { return nil }
+            defer { rest = rest.dropFirst(count) }
+            return String(decoding: rest.prefix(count), as: UTF8.self)
+        }
+        guard let partition = text(), let name = text(), let variant = text() else { return nil }
+        self.init(EntryKey(name, partition: partition), variant, Data(rest))
+    }
+}
