@@ -129,10 +129,15 @@ if !leanBuild {
             dependencies: [
                 "CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "ScopedNetService",
                 "Reachability",
-                "Persistence", serviceLifecycle, unixSignals,
+                "Persistence", "ConformanceClient", "TestProcesses", serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
+        // One request over a store that others have left.
+        .executableTarget(
+            name: "ConformanceClient",
+            dependencies: ["ScopedNet", "Persistence", .product(name: "HTTPTypes", package: "swift-http-types")],
+            path: "Tests/ConformanceClient", swiftSettings: settings),
         .testTarget(
             name: "ScopedNetTestServerTests",
             dependencies: ["CleanSlate", "ScopedNetTestServer"],

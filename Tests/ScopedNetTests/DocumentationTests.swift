@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import HTTPTypes
+import Persistence
 import Reachability
 import ScopedNet
 import ScopedNetTestServer
@@ -260,6 +261,20 @@ private struct Samples: Sendable {
             .onSuccess { show($0) }
             .start()
     }
+
+    func menus(_ session: Session) async throws {
+        for try await response in session.request("https://example.com/menu").cachedThenFresh() {
+            print(response.source, response.value.count)
+        }
+    }
+
+    #if Encryption
+    func sealedCache(_ key: Data) throws -> ResponseCache {
+        var configuration = StoreConfiguration(directory: StoreConfiguration.cacheDirectory("com.example.reader"))
+        configuration.sealing = try AESGCMSealing(key: key)
+        return ResponseCache(configuration, options: [.flushesAtTermination, .yieldsToMemoryPressure])
+    }
+    #endif
 
     // MARK: Transport.md
 

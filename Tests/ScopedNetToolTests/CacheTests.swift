@@ -34,7 +34,8 @@ import Testing
     ) async throws {
         let folder = try Folder()
         try await withServer { server in
-            server.on("/fresh", .ok("fresh").header("Cache-Control", "max-age=600").header("Set-Cookie", "a=b").header("Vary", "Accept-Language"))
+            server.on(
+                "/fresh", .ok("fresh").header("Cache-Control", "max-age=600").header("Set-Cookie", "a=b").header("Vary", "Accept-Language"))
             server.on("/stale", .ok("stale").header("Cache-Control", "max-age=1").header("Age", "100").header("ETag", "\"1\""))
             let large = String(repeating: "x", count: 200_000)
             server.on("/asked", .ok(large).header("Cache-Control", "no-cache").header("ETag", "\"2\""))
@@ -78,7 +79,8 @@ import Testing
             let all = try Self.lines(try await run(folder, "list", "--json", "com.example.test").output)
             #expect(all.map(\.state) == ["fresh", "stale", "validate", "fresh"] && all.map(\.status) == [200, 200, 200, 200])
             #expect(all.map(\.bytes) == [5, 5, 200_000, 5] && all.map(\.isFile) == [false, false, true, false])
-            let anna = try Self.lines(try await run(folder, "list", "--json", "--secrets", "--partition", "anna", "com.example.test").output)
+            let anna = try Self.lines(
+                try await run(folder, "list", "--json", "--secrets", "--partition", "anna", "com.example.test").output)
             #expect(anna.map(\.url) == [url + "/fresh?token=hush"] && anna.first?.partition == "anna")
             let nobody = try Self.lines(try await run(folder, "list", "--json", "--partition", "", "com.example.test").output)
             #expect(nobody.count == 3)
@@ -223,7 +225,9 @@ import Testing
 }
 
 @Suite(.leavesNothing) struct CacheTableTests {
-    @Test(arguments: [(0.0, "0s"), (119.9, "119s"), (120, "2m"), (7_199, "119m"), (7_200, "2h"), (172_800, "2d"), (-5, "0s"), (.infinity, "11574074d")])
+    @Test(arguments: [
+        (0.0, "0s"), (119.9, "119s"), (120, "2m"), (7_199, "119m"), (7_200, "2h"), (172_800, "2d"), (-5, "0s"), (.infinity, "11574074d"),
+    ])
     func spansAreShort(_ seconds: Double, _ text: String) { #expect(CacheTable.span(seconds) == text) }
 
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-1_000, "-1,000")])

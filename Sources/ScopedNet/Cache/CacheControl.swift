@@ -35,6 +35,9 @@ package struct CacheControl: Sendable, Equatable {
     /// For how long past its lifetime the caller takes a response; infinity when the directive has no argument.
     package private(set) var maxStale: Double?
 
+    /// Without any.
+    init() {}
+
     package init(_ fields: HTTPFields) {
         for line in fields.lines(.cacheControl) {
             for member in FieldText.members(line) { add(member) }
@@ -47,6 +50,67 @@ package struct CacheControl: Sendable, Equatable {
         self.init(fields)
         guard !fields.contains(.cacheControl) else { return }
         if fields.members(.pragma).contains(where: { $0.lowercased() == "no-cache" }) { noCache = true }
+    }
+
+    /// The directives of one line, as it came.
+    mutating func add(line: UnsafeRawBufferPointer) {
+        var simple = self
+        if simple.addSimple(line) {
+            self = simple
+        } else {
+            for member in FieldText.members(FieldText.text(line)) { add(member) }
+        }
+    }
+
+    /// A line of names and numbers, as nearly all are, read without making strings of it.
+    ///
+    /// - Returns: false when it holds anything else, and was not read to its end.
+    private mutating func addSimple(_ line: UnsafeRawBufferPointer) -> Bool {
+        var index = 0
+        func skipBlanks() { while index < line.count, line[index] == 0x20 || line[index] == 0x09 { index += 1 } }
+        while true {
+            skipBlanks()
+            let start = index
+            while index < line.count, ResponseHeadParser.isLetter(line[index] | 0x20) || line[index] == UInt8(ascii: "-") { index += 1 }
+            let name = UnsafeRawBufferPointer(rebasing: line[start..<index])
+            var seconds: Double?
+            if index < line.count, line[index] == UInt8(ascii: "=") {
+                let digits = index + 1
+                index = digits
+                while index < line.count, ResponseHeadParser.isDigit(line[index]) { index += 1 }
+                seconds = DeltaSeconds.parse(UnsafeRawBufferPointer(rebasing: line[digits..<index]))
+                guard seconds != nil, !name.isEmpty else { return false }
+            }
+            skipBlanks()
+            guard index == line.count || line[index] == UInt8(ascii: ",") else { return false }
+            if !name.isEmpty { guard add(name, seconds) else { return false } }
+            if index == line.count { return true }
+            index += 1
+        }
+    }
+
+    private mutating func add(_ name: UnsafeRawBufferPointer, _ seconds: Double?) -> Bool {
+        func isNamed(_ known: StaticString) -> Bool { FieldLines.matches(name, known: known) }
+        switch name.count {
+        case 6 where isNamed("public"): isPublic = true
+        case 7 where isNamed("private"): isPrivate = true
+        case 7 where isNamed("max-age"): maxAge = Self.smaller(maxAge, seconds ?? 0)
+        case 8 where isNamed("no-store"): noStore = true
+        case 8 where isNamed("no-cache"):
+            // An argument is a list of fields.
+            guard seconds == nil else { return false }
+            noCache = true
+        case 9 where isNamed("immutable"): immutable = true
+        case 9 where isNamed("min-fresh"): minFresh = max(minFresh ?? 0, seconds ?? DeltaSeconds.largest)
+        case 9 where isNamed("max-stale"): maxStale = Self.smaller(maxStale, seconds ?? .infinity)
+        case 14 where isNamed("stale-if-error"): staleIfError = Self.smaller(staleIfError, seconds ?? 0)
+        case 14 where isNamed("only-if-cached"): onlyIfCached = true
+        case 15 where isNamed("must-revalidate"): mustRevalidate = true
+        case 15 where isNamed("must-understand"): mustUnderstand = true
+        case 22 where isNamed("stale-while-revalidate"): staleWhileRevalidate = Self.smaller(staleWhileRevalidate, seconds ?? 0)
+        default: break
+        }
+        return true
     }
 
     private mutating func add(_ member: Substring) {

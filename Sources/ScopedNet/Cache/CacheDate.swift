@@ -3,6 +3,12 @@
 /// RFC 9111 section 4.2 wants names matched in any case, and everything else as strictly as the grammar has it: another time zone, a year of
 /// two digits where four belong or a missing comma make the date invalid, and an invalid date is in the past.
 enum CacheDate {
+    /// Of the value of a field, without blanks around it.
+    static func parse(_ bytes: UnsafeRawBufferPointer, now: WallTime) -> WallTime? {
+        if let seconds = HTTPDateParser.imfFixdate(bytes) { return WallTime(HTTPDate(secondsSince1970: seconds)) }
+        return parse(FieldText.text(bytes), now: now)
+    }
+
     static func parse(_ text: String, now: WallTime) -> WallTime? {
         let trimmed = String(FieldText.trimmed(text[...]))
         // Nearly all are spelled right.

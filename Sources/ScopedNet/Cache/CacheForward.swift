@@ -3,7 +3,7 @@ import HTTPTypes
 /// A request that goes to the server, and what is to be known when its response comes.
 package struct CacheForward: Sendable {
     /// What is sent: the caller's request, with the conditions that the cache adds.
-    package internal(set) var request: CacheRequest
+    package internal(set) var request: CacheRequest { didSet { isChanged = true } }
     package let reason: CacheStatus.ForwardReason
     /// As the caller made it.
     package let original: CacheRequest
@@ -21,6 +21,10 @@ package struct CacheForward: Sendable {
     var completing: Int?
     /// The caller has an answer already.
     var isBeside = false
+    /// ``request`` is not what the caller made.
+    private(set) var isChanged: Bool
+    /// A GET of the whole, for which nothing is stored that could play a part.
+    let isPlain: Bool
 
     init(lookup: CacheLookup, request: CacheRequest, reason: CacheStatus.ForwardReason) {
         self.request = request
@@ -29,6 +33,10 @@ package struct CacheForward: Sendable {
         candidates = lookup.candidates
         strategy = lookup.strategy
         hasKey = lookup.hasKey
+        isChanged = lookup.policy.read == .revalidate
+        isPlain =
+            lookup.candidates.isEmpty && lookup.hasKey && original.method == .get && !original.hasBody && lookup.range == nil
+            && !lookup.wishes.noStore && !lookup.policy.write.isEmpty
     }
 
     func lookup(now: WallTime, candidates: [StoredResponse]? = nil) -> CacheLookup {
@@ -64,6 +72,13 @@ package struct CacheForward: Sendable {
         request.fields.setText(.ifNoneMatch, tags.map(\.description).joined(separator: ", "))
         validated = indices
         acceptsBareNotModified = indices.count == 1
+    }
+
+    /// The same for a caller who waits for the server's word.
+    var asked: CacheForward {
+        var forward = self
+        forward.isBeside = false
+        return forward
     }
 
     /// The same without anything that the cache has added.

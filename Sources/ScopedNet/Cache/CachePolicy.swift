@@ -29,8 +29,9 @@ public struct CachePolicy: Sendable, Hashable {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// So far this reaches the disk, too.
+        /// Alone: never on disk, and gone with the process or when memory has no room. Downloads are not stored then.
         public static let memory = WriteMode(rawValue: 1)
+        /// Alone: in memory only once it has been read.
         public static let disk = WriteMode(rawValue: 2)
         /// Memory and disk. The default.
         public static let both: WriteMode = [.memory, .disk]

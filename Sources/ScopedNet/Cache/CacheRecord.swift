@@ -11,7 +11,9 @@ package struct CacheRecord: Sendable {
 
     /// Nil when it is no stored response of this version.
     package init?(_ summary: EntrySummary) {
-        guard let (method, key) = CacheKey.parts(of: summary.key), let response = StoredResponse(decoding: summary.metadata) else { return nil }
+        guard let (method, key) = CacheKey.parts(of: summary.key), let response = StoredResponse(decoding: summary.metadata) else {
+            return nil
+        }
         self.summary = summary
         self.key = key
         self.method = method

@@ -18,6 +18,9 @@ final class CacheSecret: Sendable {
         { [self] bytes in key.text(bytes) }
     }
 
+    /// Whether a hash needs no file any more.
+    var isKnown: Bool { known.withLock { $0 != nil } }
+
     private var key: SipHash {
         if let key = known.withLock({ $0 }) { return key }
         let read = readOrMake()
@@ -46,9 +49,20 @@ final class CacheSecret: Sendable {
         return count == 16 ? SipHash(key: bytes.prefix(16)) : nil
     }
 
+    /// The folder and those above it, which a fresh account may not have yet.
+    private func makeFolders() {
+        guard mkdir(directory, 0o700) != 0, errno == ENOENT else { return }
+        var end = directory.utf8.startIndex
+        while let slash = directory.utf8[end...].dropFirst().firstIndex(of: UInt8(ascii: "/")) {
+            mkdir(String(directory[..<slash]), 0o700)
+            end = slash
+        }
+        mkdir(directory, 0o700)
+    }
+
     /// Complete under its name or not there at all.
     private func write(_ bytes: [UInt8]) -> Bool {
-        mkdir(directory, 0o700)
+        makeFolders()
         let temporary = "\(path).\(getpid()).\(Identifier.next())"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }

@@ -28,7 +28,9 @@ final class CacheVisit: @unchecked Sendable {
 
     /// Network thread: decides what becomes of the response. Nothing is stored yet.
     func received(_ head: ResponseHead) -> CacheOutcome {
-        let outcome = forward.received(CacheHead(head), requestTime: sentAt, responseTime: cache.clock())
+        let now = cache.clock()
+        let plain = forward.received(plain: head, requestTime: sentAt, responseTime: now)
+        let outcome = plain ?? forward.received(CacheHead(head), requestTime: sentAt, responseTime: now)
         self.outcome = outcome
         return outcome
     }
@@ -39,8 +41,10 @@ final class CacheVisit: @unchecked Sendable {
     }
 
     var stores: Bool {
-        if case .store = outcome?.storage { return true }
-        return false
+        switch outcome?.storage {
+        case .store, .plain: true
+        case .refuse, nil: false
+        }
     }
 
     /// Storing needs bodies that may be in files.
@@ -57,17 +61,18 @@ final class CacheVisit: @unchecked Sendable {
         for index in outcome.removals { cache.store.remove(entryKey, variant: found.entries[index].variant) }
         for update in outcome.updates {
             let response = update.response
-            let hints = hints(response)
+            let horizon = response.horizon(forward.strategy.policy)
             cache.store.update(
-                found.entries[update.candidate], metadata: response.encoded(), freshUntil: hints.freshUntil,
-                isRevalidatable: hints.isRevalidatable)
+                found.entries[update.candidate], metadata: response.encoded(), freshUntil: horizon.lastUse,
+                isRevalidatable: horizon.canBeValidated)
         }
     }
 
     /// Stores the response whose body is complete, or what came of it before it broke off.
     ///
     /// - Parameter received: the body as it came over the wire.
-    func store(_ received: Data, isComplete: Bool) {
+    func store(_ received: Data, isComplete: Bool, of head: ResponseHead?) {
+        if storePlainly(.data(received), isComplete: isComplete, of: head) { return }
         guard case .store(let pending, let pieces, let replaced) = outcome?.storage else { return }
         let length = Int64(received.count)
         guard let response = isComplete ? pending.completed(bodyLength: length) : pending.interrupted(after: length) else { return }
@@ -76,30 +81,46 @@ final class CacheVisit: @unchecked Sendable {
         put(response, .data(body), replacing: replaced)
     }
 
+    /// - Returns: false when the rules have to do it.
+    private func storePlainly(_ body: NewBody, isComplete: Bool, of head: ResponseHead?) -> Bool {
+        guard case .plain(let reply) = outcome?.storage else { return false }
+        guard isComplete else {
+            // What may be kept of a beginning is seldom asked, and so was left for now.
+            if let head {
+                outcome = forward.received(CacheHead(head), requestTime: reply.requestTime, responseTime: reply.responseTime)
+            }
+            return head == nil
+        }
+        guard let metadata = reply.encoded(bodyLength: Int64(body.length), strategy: forward.strategy) else { return true }
+        put(metadata, reply.horizon(forward.strategy.policy), body)
+        return true
+    }
+
     /// Stores a response whose body is in a file.
     func store(fileAt path: String, length: Int64) {
+        guard stores, !readsStoredBodies, forward.strategy.policy.write.contains(.disk),
+            let body = try? cache.store.copyBody(from: path, length: length)
+        else { return }
+        if storePlainly(body, isComplete: true, of: nil) { return }
         guard case .store(let pending, [.received], let replaced) = outcome?.storage,
-            let response = pending.completed(bodyLength: length), let body = try? cache.store.copyBody(from: path, length: length)
+            let response = pending.completed(bodyLength: length)
         else { return }
         put(response, body, replacing: replaced)
     }
 
     private func put(_ response: StoredResponse, _ body: NewBody, replacing replaced: [Int]) {
-        let entryKey = cache.entryKey(key)
-        let hints = hints(response)
-        let entry = NewEntry(
-            key: entryKey, variant: Self.newVariant(), metadata: response.encoded(), body: body, freshUntil: hints.freshUntil,
-            isRevalidatable: hints.isRevalidatable)
         // Unless the new one is kept, the old ones are better than nothing.
-        guard cache.store.put(entry, ticket: found.ticket) == .accepted else { return }
+        guard put(response.encoded(), response.horizon(forward.strategy.policy), body) == .accepted else { return }
+        let entryKey = cache.entryKey(key)
         for index in forward.leaving(replaced, for: response) { cache.store.remove(entryKey, variant: found.entries[index].variant) }
     }
 
-    /// For eviction only: the rules decide anew when it is used.
-    private func hints(_ response: StoredResponse) -> (freshUntil: Date, isRevalidatable: Bool) {
-        let horizon = response.horizon(forward.strategy.policy)
-        let last = max(horizon.fresh, horizon.staleWhileRevalidate, horizon.staleIfError)
-        return (Date(timeIntervalSince1970: last.secondsSince1970), horizon.canBeValidated)
+    @discardableResult
+    private func put(_ metadata: Data, _ horizon: CacheHorizon, _ body: NewBody) -> PutOutcome {
+        let entry = NewEntry(
+            key: cache.entryKey(key), variant: Self.newVariant(), metadata: metadata, body: body, freshUntil: horizon.lastUse,
+            isRevalidatable: horizon.canBeValidated, placement: forward.strategy.policy.write.placement)
+        return cache.store.put(entry, ticket: found.ticket)
     }
 
     /// Stored responses of one key are told apart by nothing but this.
@@ -118,6 +139,20 @@ final class CacheVisit: @unchecked Sendable {
             }
         }
         return body
+    }
+}
+
+extension CachePolicy.WriteMode {
+    fileprivate var placement: EntryPlacement {
+        if !contains(.disk) { return .memory }
+        return contains(.memory) ? .memoryAndDisk : .disk
+    }
+}
+
+extension CacheHorizon {
+    /// For eviction only: the rules decide anew when it is used.
+    fileprivate var lastUse: Date {
+        Date(timeIntervalSince1970: max(fresh, staleWhileRevalidate, staleIfError).secondsSince1970)
     }
 }
 

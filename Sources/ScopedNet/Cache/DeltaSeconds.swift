@@ -8,6 +8,17 @@ enum DeltaSeconds {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
         return min(Double(text) ?? largest, largest)
     }
+
+    /// The same of bytes.
+    static func parse(_ bytes: UnsafeRawBufferPointer) -> Double? {
+        guard !bytes.isEmpty else { return nil }
+        var seconds: UInt64 = 0
+        for byte in bytes {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            seconds = min(seconds * 10 + UInt64(byte - UInt8(ascii: "0")), 1 << 31)
+        }
+        return Double(seconds)
+    }
 }
 
 extension Duration {

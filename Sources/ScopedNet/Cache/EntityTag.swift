@@ -25,6 +25,11 @@ package struct EntityTag: Sendable, Hashable {
     /// The tag of a response. One without quotes, as some servers write, is sent back as it came and equals only itself.
     package init?(of fields: HTTPFields) {
         guard let line = fields.onlyLine(.eTag) else { return nil }
+        self.init(line: line)
+    }
+
+    /// The value of the only line of a response.
+    init?(line: String) {
         if let tag = EntityTag(line) {
             self = tag
             return

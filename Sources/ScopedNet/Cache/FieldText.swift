@@ -7,10 +7,12 @@ import HTTPTypes
 /// texts compares bytes.
 enum FieldText {
     static func text(_ field: HTTPField) -> String {
-        field.withUnsafeBytesOfValue { bytes in
-            if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
-            return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
-        }
+        field.withUnsafeBytesOfValue { text(UnsafeRawBufferPointer($0)) }
+    }
+
+    static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+        if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
+        return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
     /// The field that ``text(_:)`` gives this text for. Scalars above U+00FF, which no such text has, become question marks.

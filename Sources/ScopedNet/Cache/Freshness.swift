@@ -25,8 +25,12 @@ package struct Freshness: Sendable, Equatable {
     package var staleness: Double { isClockBehind ? .infinity : max(0, -remaining) }
 
     package init(_ stored: StoredResponse, now: WallTime, policy: CachePolicy) {
-        let facts = stored.facts
-        if let timeToLive = policy.timeToLive, (200..<300).contains(stored.head.status) {
+        self.init(
+            stored.facts, status: stored.head.status, times: (stored.requestTime, stored.responseTime), now: now, policy: policy)
+    }
+
+    init(_ facts: StoredFacts, status: Int, times: (request: WallTime, response: WallTime), now: WallTime, policy: CachePolicy) {
+        if let timeToLive = policy.timeToLive, (200..<300).contains(status) {
             (source, lifetime) = (.policy, timeToLive.deltaSeconds)
         } else if policy.usesHeuristics, let guess = facts.heuristicLifetime {
             (source, lifetime) = (.heuristic, guess)
@@ -34,10 +38,10 @@ package struct Freshness: Sendable, Equatable {
             (source, lifetime) = (facts.lifetime.source, facts.lifetime.seconds)
         }
         // Section 4.2.3. The clock may have been set back since: then the response would stay young for as long again.
-        let apparentAge = max(0, stored.responseTime - facts.date)
-        let responseDelay = max(0, stored.responseTime - stored.requestTime)
+        let apparentAge = max(0, times.response - facts.date)
+        let responseDelay = max(0, times.response - times.request)
         let correctedAge = facts.ageWhenReceived + responseDelay
-        let resident = now - stored.responseTime
+        let resident = now - times.response
         age = min(max(apparentAge, correctedAge) + max(0, resident), DeltaSeconds.largest)
         isClockBehind = resident < -Self.clockTolerance
     }

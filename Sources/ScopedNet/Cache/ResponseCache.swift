@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 import Glibc
 public import Persistence
 
@@ -18,26 +18,51 @@ public final class ResponseCache: Sendable {
     let flights = CacheFlights()
     private let refreshing = Lock<Set<CacheKey>>([])
     private let counters = Lock(CacheStatistics())
+    private let terminationFlush: TerminationFlush?
+    private let memoryPressure: MemoryPressureMonitor?
     package let clock: @Sendable () -> WallTime
 
     /// A cache in a folder of that name among the user's caches (`$XDG_CACHE_HOME`, else `~/.cache`).
     ///
     /// - Parameter name: of your program, such as `com.example.reader`; nobody else should use it.
-    public convenience init(named name: String, limits: StoreLimits = StoreLimits()) {
-        self.init(StoreConfiguration(directory: StoreConfiguration.cacheDirectory(name), limits: limits))
+    public convenience init(named name: String, limits: StoreLimits = StoreLimits(), options: Options = []) {
+        self.init(StoreConfiguration(directory: StoreConfiguration.cacheDirectory(name), limits: limits), options: options)
     }
 
     /// A cache in a folder of your own, shared between processes, or writing through.
-    public convenience init(_ configuration: StoreConfiguration) {
-        self.init(configuration, clock: { .now })
+    public convenience init(_ configuration: StoreConfiguration, options: Options = []) {
+        self.init(configuration, options: options, clock: { .now })
     }
 
-    package init(_ configuration: StoreConfiguration, clock: @escaping @Sendable () -> WallTime) {
+    /// What a cache does at moments that concern the whole process. Default: nothing, as a library should.
+    public struct Options: OptionSet, Sendable, Hashable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// At SIGTERM and SIGINT what is not on disk yet is written, and then the signal does what it would have done (``TerminationFlush``). For
+        /// programs that handle these signals in no other way; there is one such cache in a process, the first.
+        public static let flushesAtTermination = Options(rawValue: 1)
+        /// When the system is short of memory (systemd's protocol, the control group, or the machine), what is not on disk yet is written, and then
+        /// the memory is given back (``MemoryPressureMonitor``).
+        public static let yieldsToMemoryPressure = Options(rawValue: 2)
+    }
+
+    /// Which of the options that were asked for are at work: the kernel may not tell of memory pressure, and somebody else may have the signals.
+    public var activeOptions: Options {
+        var options: Options = []
+        if terminationFlush != nil { options.insert(.flushesAtTermination) }
+        if memoryPressure != nil { options.insert(.yieldsToMemoryPressure) }
+        return options
+    }
+
+    package init(_ configuration: StoreConfiguration, options: Options = [], clock: @escaping @Sendable () -> WallTime) {
         var configuration = configuration
         // Two kinds of content, and each with a form that may change.
         configuration.contentVersion = StoredResponse.codingVersion
         store = Store(configuration)
         secret = CacheSecret(directory: configuration.directory)
+        terminationFlush = options.contains(.flushesAtTermination) ? try? TerminationFlush([store]) : nil
+        memoryPressure = options.contains(.yieldsToMemoryPressure) ? try? MemoryPressureMonitor(relieving: [store]) : nil
         self.clock = clock
     }
 
@@ -68,6 +93,11 @@ public final class ResponseCache: Sendable {
     // MARK: For runs
 
     func strategy(_ policy: CachePolicy) -> CacheStrategy { CacheStrategy(policy: policy, hashSecret: secret.hash) }
+
+    /// Making the key may read a file, the first time.
+    func needsFile(_ policy: CachePolicy, url: String) -> Bool {
+        !secret.isKnown && (policy.sensitiveValue != nil || url.utf8.contains(UInt8(ascii: "@")))
+    }
 
     func entryKey(_ key: CacheKey) -> EntryKey { EntryKey(key.text, partition: key.partition) }
 

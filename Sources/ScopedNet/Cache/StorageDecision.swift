@@ -8,6 +8,8 @@ package enum StorageDecision: Sendable, Equatable {
     /// - `replacing`: the candidates that go when it is committed, and not before: a body that breaks off must not cost what there was. Which of
     ///   them do, ``CacheForward/leaving(_:for:)`` says when it is known what there is.
     case store(StoredResponse, body: [BodyPiece], replacing: [Int])
+    /// Yes, in place of nothing, with the body that is coming and no other.
+    case plain(PlainReply)
     case refuse(Reason)
 
     package enum Reason: String, Sendable, Equatable, CaseIterable {
@@ -76,7 +78,7 @@ extension StorageDecision {
         if head.status == 206, !request.fields.contains(.range) { return .partial }
         // They answer a condition or a range, not the URL.
         if head.status == 412 || head.status == 416 { return .partial }
-        return isWorthStoring(head, facts, policy) ? nil : .notCacheable
+        return isWorthStoring(head.status, facts, policy) ? nil : .notCacheable
     }
 
     /// Whether the response is one that a later request for the URL may get.
@@ -89,10 +91,10 @@ extension StorageDecision {
         return url.resolving(location)?.text == url.text
     }
 
-    private static func isWorthStoring(_ head: CacheHead, _ facts: StoredFacts, _ policy: CachePolicy) -> Bool {
-        if policy.timeToLive != nil, (200..<300).contains(head.status) { return true }
+    static func isWorthStoring(_ status: Int, _ facts: StoredFacts, _ policy: CachePolicy) -> Bool {
+        if policy.timeToLive != nil, (200..<300).contains(status) { return true }
         if facts.hasExplicitLifetime { return true }
-        let mayBeStored = facts.control.isPublic || facts.control.isPrivate || Freshness.heuristicStatuses.contains(head.status)
+        let mayBeStored = facts.control.isPublic || facts.control.isPrivate || Freshness.heuristicStatuses.contains(status)
         return mayBeStored && !facts.validators.isEmpty
     }
 

@@ -27,12 +27,19 @@ struct StoredFacts: Equatable {
 
     /// - Parameter control: the directives of `head`.
     init(_ head: CacheHead, _ control: CacheControl, responseTime: WallTime) {
+        let date = head.date(now: responseTime) ?? responseTime
+        self.init(
+            status: head.status, control, Validators(head, date: date, now: responseTime), date: date,
+            age: AgeField.parse(head.fields) ?? 0, ExpiresField(head.fields, now: responseTime))
+    }
+
+    init(status: Int, _ control: CacheControl, _ validators: Validators, date: WallTime, age: Double, _ expires: ExpiresField) {
         self.control = control
-        date = head.date(now: responseTime) ?? responseTime
-        validators = Validators(head, date: date, now: responseTime)
-        ageWhenReceived = AgeField.parse(head.fields) ?? 0
-        lifetime = Self.lifetime(control, ExpiresField(head.fields, now: responseTime), date: date)
-        let mayGuess = Freshness.heuristicStatuses.contains(head.status) || control.isPublic
+        self.validators = validators
+        self.date = date
+        ageWhenReceived = age
+        lifetime = Self.lifetime(control, expires, date: date)
+        let mayGuess = Freshness.heuristicStatuses.contains(status) || control.isPublic
         if lifetime.source == .none, mayGuess, let modified = validators.lastModifiedTime {
             heuristicLifetime = min(max(0, date - modified) / 10, 86_400)
         } else {

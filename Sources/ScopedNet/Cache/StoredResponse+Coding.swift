@@ -7,28 +7,32 @@ extension StoredResponse {
     package static let codingVersion = 1
 
     package func encoded() -> Data {
+        var fields = FieldWriter()
+        for field in head.fields { fields.append(field) }
+        return Self.encoded(
+            status: head.status, reason: head.reason, method: method, times: (requestTime, responseTime), isInvalidated: isInvalidated,
+            version: version, sensitiveValue: sensitiveValue, content: content, fields: fields, vary: vary)
+    }
+
+    static func encoded(
+        status: Int, reason: String, method: HTTPRequest.Method, times: (request: WallTime, response: WallTime), isInvalidated: Bool,
+        version: String, sensitiveValue: String?, content: StoredContent, fields: FieldWriter, vary: VaryRule
+    ) -> Data {
         var writer = Writer()
-        writer.number(UInt64(head.status))
-        writer.text(head.reason)
+        writer.bytes.reserveCapacity(fields.bytes.count + 160)
+        writer.bytes.append(number: UInt64(status))
+        writer.text(reason)
         writer.text(method.rawValue)
-        writer.number(requestTime.secondsSince1970.bitPattern)
-        writer.number(responseTime.secondsSince1970.bitPattern)
-        writer.byte(isInvalidated ? 1 : 0)
+        writer.bytes.append(number: times.request.secondsSince1970.bitPattern)
+        writer.bytes.append(number: times.response.secondsSince1970.bitPattern)
+        writer.bytes.append(isInvalidated ? 1 : 0)
         writer.text(version)
         writer.optional(sensitiveValue)
         writer.content(content)
-        writer.count(head.fields.count)
-        for field in head.fields {
-            writer.text(field.name.rawName)
-            field.withUnsafeBytesOfValue { writer.bytes($0) }
-        }
-        writer.count(vary.names.count)
-        vary.names.forEach { writer.text($0) }
-        // Without names there is one selection, and nothing to say of it.
-        guard !vary.names.isEmpty else { return writer.data }
-        writer.count(vary.selections.count)
-        for selection in vary.selections { selection.forEach { writer.optional($0) } }
-        return writer.data
+        writer.bytes.append(count: fields.count)
+        writer.bytes.append(contentsOf: fields.bytes)
+        writer.vary(vary)
+        return Data(writer.bytes)
     }
 
     /// Nil for anything that ``encoded()`` did not write.
@@ -49,37 +53,39 @@ extension StoredResponse {
 }
 
 private struct Writer {
-    var data = Data()
+    var bytes: [UInt8] = []
 
-    mutating func byte(_ value: UInt8) { data.append(value) }
-    mutating func number(_ value: UInt64) { withUnsafeBytes(of: value.littleEndian) { data.append(contentsOf: $0) } }
-    mutating func count(_ value: Int) { withUnsafeBytes(of: UInt32(clamping: value).littleEndian) { data.append(contentsOf: $0) } }
-    mutating func bytes(_ value: some Collection<UInt8>) {
-        count(value.count)
-        data.append(contentsOf: value)
-    }
-    mutating func text(_ value: String) { bytes(value.utf8) }
+    mutating func text(_ value: String) { bytes.append(counted: value.utf8) }
     mutating func optional(_ value: String?) {
-        byte(value == nil ? 0 : 1)
+        bytes.append(value == nil ? 0 : 1)
         if let value { text(value) }
+    }
+
+    mutating func vary(_ vary: VaryRule) {
+        bytes.append(count: vary.names.count)
+        vary.names.forEach { text($0) }
+        // Without names there is one selection, and nothing to say of it.
+        guard !vary.names.isEmpty else { return }
+        bytes.append(count: vary.selections.count)
+        for selection in vary.selections { selection.forEach { optional($0) } }
     }
 
     mutating func content(_ content: StoredContent) {
         switch content {
         // Never stored: it becomes one of the others first. Read back it is refused.
-        case .pending: byte(0)
+        case .pending: bytes.append(0)
         case .complete(let length):
-            byte(1)
-            number(UInt64(bitPattern: length))
+            bytes.append(1)
+            bytes.append(number: UInt64(bitPattern: length))
         case .part(let range, let length):
-            byte(2)
-            number(UInt64(bitPattern: range.start))
-            number(UInt64(bitPattern: range.end))
-            number(UInt64(bitPattern: length ?? -1))
+            bytes.append(2)
+            bytes.append(number: UInt64(bitPattern: range.start))
+            bytes.append(number: UInt64(bitPattern: range.end))
+            bytes.append(number: UInt64(bitPattern: length ?? -1))
         case .verbatim(let range, let length):
-            byte(3)
+            bytes.append(3)
             text(range)
-            number(UInt64(bitPattern: length))
+            bytes.append(number: UInt64(bitPattern: length))
         }
     }
 }

@@ -14,13 +14,20 @@ package struct CacheHorizon: Sendable, Equatable {
 extension StoredResponse {
     /// - Parameter policy: the one it is stored under.
     package func horizon(_ policy: CachePolicy) -> CacheHorizon {
-        let freshness = Freshness(self, now: responseTime, policy: policy)
-        let control = control
+        CacheHorizon(
+            facts, Freshness(self, now: responseTime, policy: policy), responseTime: responseTime, isInvalidated: isInvalidated)
+    }
+}
+
+extension CacheHorizon {
+    /// - Parameter freshness: when the response came.
+    init(_ facts: StoredFacts, _ freshness: Freshness, responseTime: WallTime, isInvalidated: Bool) {
+        let control = facts.control
         let isUsable = !isInvalidated && (!control.noCache || freshness.source == .policy)
         let fresh = responseTime + (isUsable ? freshness.remaining : 0)
         let mayBeStale = isUsable && !control.mustRevalidate
-        return CacheHorizon(
+        self.init(
             fresh: fresh, staleWhileRevalidate: fresh + (mayBeStale ? control.staleWhileRevalidate ?? 0 : 0),
-            staleIfError: fresh + (mayBeStale ? control.staleIfError ?? 0 : 0), canBeValidated: !validators.isEmpty)
+            staleIfError: fresh + (mayBeStale ? control.staleIfError ?? 0 : 0), canBeValidated: !facts.validators.isEmpty)
     }
 }

@@ -17,12 +17,18 @@ struct Validators: Equatable {
     }
 
     /// - Parameter date: that of the response, if it is known.
-    init(_ head: CacheHead, date: WallTime?, now: WallTime) {
-        tag = EntityTag(of: head.fields)
-        let line = head.fields.onlyLine(.lastModified)
-        lastModifiedTime = line.flatMap { CacheDate.parse($0, now: now) }
-        lastModified = lastModifiedTime == nil ? nil : line
+    init(tag: EntityTag?, lastModified: String?, lastModifiedTime: WallTime?, date: WallTime?) {
+        self.tag = tag
+        self.lastModified = lastModified
+        self.lastModifiedTime = lastModifiedTime
         isLastModifiedStrong = false
-        if let modified = lastModifiedTime, let date { isLastModifiedStrong = date - modified >= 1 }
+        if let lastModifiedTime, let date { isLastModifiedStrong = date - lastModifiedTime >= 1 }
+    }
+
+    /// - Parameter date: that of the response, if it is known.
+    init(_ head: CacheHead, date: WallTime?, now: WallTime) {
+        let line = head.fields.onlyLine(.lastModified)
+        let time = line.flatMap { CacheDate.parse($0, now: now) }
+        self.init(tag: EntityTag(of: head.fields), lastModified: time == nil ? nil : line, lastModifiedTime: time, date: date)
     }
 }

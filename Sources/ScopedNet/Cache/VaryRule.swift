@@ -18,15 +18,23 @@ package struct VaryRule: Sendable, Hashable {
 
     /// Of a response to a request; nil when `Vary` is `*`, names what is no field, or has too many names.
     package init?(_ response: HTTPFields, for request: CacheRequest, hashSecret: SecretHash) {
+        self.init(members: response.members(.vary), for: request, hashSecret: hashSecret)
+    }
+
+    /// - Parameter members: of all lines of `Vary`.
+    init?(members: [Substring], for request: CacheRequest, hashSecret: SecretHash) {
+        guard !members.isEmpty else {
+            self.init(names: [], selections: [[]])
+            return
+        }
         var names: Set<String> = []
-        for member in response.members(.vary) {
+        for member in members {
             guard member != "*", FieldText.isToken(member) else { return nil }
             names.insert(member.lowercased())
         }
         guard names.count <= Self.maxNames else { return nil }
-        self.names = names.sorted()
-        selections = []
-        selections = [Self.values(self.names, request, hashSecret)]
+        let sorted = names.sorted()
+        self.init(names: sorted, selections: [Self.values(sorted, request, hashSecret)])
     }
 
     /// As read from a store. Lists of another length than `names` are left out.

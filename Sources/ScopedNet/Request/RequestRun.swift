@@ -98,6 +98,8 @@ package final class RequestRun: RunCore, @unchecked Sendable {
         }
     }
 
+    override var refreshDecoder: AnyDecoder { template.options.shouldCache == nil ? ResponseDecoder.data.any : decoder }
+
     override func makeCached(_ result: TransferResult) -> AnyResponse? {
         // A file has one content, and the server's is the one.
         guard interest.contains(.cached), template.destination == nil else { return nil }

@@ -32,6 +32,19 @@ extension RunCore {
         ])
     }
 
+    /// Keys are made by the program's own function, and the first hash of a secret reads a file: neither is for the network's thread, nor for a
+    /// timer's.
+    func enterCacheOnWorkPool(turn: TransportTurn?) {
+        guard session.configuration.cache != nil, !hasStream else { return goToNetwork() }
+        enter(.working)
+        let job: WorkPool.Job = { [self] in
+            guard mayGoOn else { return abandonWork() }
+            enter(.idle)
+            enterCache()
+        }
+        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
+    }
+
     private func decide(
         _ strategy: CacheStrategy, _ request: CacheRequest, _ key: CacheKey, _ cache: ResponseCache, _ found: CacheLookupResult
     ) {
@@ -42,6 +55,10 @@ extension RunCore {
             if forward.strategy.policy.read == .thenNetwork {
                 drive.cache = CacheVisit(cache, key, found, forward)
                 serveFirst(answer, CacheUse(cache, key, found))
+            } else if template.destination != nil {
+                // A file is written for its caller, once: nobody could refresh it beside, so the server is asked first.
+                drive.cache = CacheVisit(cache, key, found, forward.asked)
+                send(forward.asked)
             } else {
                 refresh(CacheVisit(cache, key, found, forward, isRefresh: true))
                 serve(answer, CacheUse(cache, key, found), isValidated: false, turn: nil)
@@ -67,7 +84,7 @@ extension RunCore {
 
     /// The request as the rules want it sent.
     func send(_ forward: CacheForward) {
-        guard forward.request.fields != exchange.headers.fields else { return goToNetwork() }
+        guard forward.isChanged || drive.callersHeaders != nil else { return goToNetwork() }
         if drive.callersHeaders == nil { drive.callersHeaders = exchange.headers }
         do throws(NetworkError) {
             let headers = try session.headerBlock(forward.request.fields, method: exchange.method, body: exchange.body)
@@ -121,7 +138,7 @@ extension RunCore {
         drive.cache = nil
         endFlight()
         var status = answer.status
-        status.isCollapsed = drive.hasFollowed
+        status.isCollapsed = drive.isCollapsed
         note(status)
         conclude(TransferResult(head: ResponseHead(answer.head), body: body), source: isValidated ? .validatedCache : .cache, turn: turn)
     }
@@ -165,7 +182,9 @@ extension RunCore {
         drive.hasFollowed = true
         enter(.waiting(number))
         let follows = cache.flights.follow(key, id) { [self] in
-            if takeWait(number) { enterCache() }
+            guard takeWait(number) else { return }
+            drive.isCollapsed = true
+            enterCache()
         }
         guard follows else {
             // Whoever else had the run has given it up.
@@ -180,7 +199,7 @@ extension RunCore {
         let bound = [timeouts.firstByte, timeouts.total].compactMap({ $0 }).min().map { limit in
             session.timing.schedule(after: limit) { [self] in
                 cache.flights.leave(key, id)
-                if takeWait(number) { enterCache() }
+                if takeWait(number) { enterCacheOnWorkPool(turn: nil) }
             }
         }
         setWait(
@@ -208,14 +227,12 @@ extension RunCore {
 
     /// Not in this run: its owner has an answer and may go.
     private func refresh(_ visit: CacheVisit) {
-        // A file is written for its caller, once; and what is good enough to be kept only the caller's own answer can tell.
-        guard template.destination == nil, template.options.shouldCache == nil else { return }
         guard visit.cache.beginRefresh(visit.key, visit.found) else { return }
         let (cache, key) = (visit.cache, visit.key)
         var handlers = RunHandlers()
         handlers.resolve = { _ in cache.endRefresh(key) }
         let run = RequestRun(
-            template: template, requestID: id, session: session, decoder: ResponseDecoder.data.any, handlers: handlers, repeatKey: nil,
+            template: template, requestID: id, session: session, decoder: refreshDecoder, handlers: handlers, repeatKey: nil,
             origin: origin,
             preparationError: nil)
         // Of this hop, not of the one the request began with.
@@ -342,7 +359,7 @@ extension RunCore {
             guard result.head?.contentEncoding == nil else { return }
             visit.store(fileAt: path, length: result.metrics.bodyBytesReceived)
         } else if result.metrics.bodyBytesReceived == Int64((drive.joined ?? result.body).count) {
-            visit.store(drive.joined ?? result.body, isComplete: result.error == nil)
+            visit.store(drive.joined ?? result.body, isComplete: result.error == nil, of: result.head)
         }
     }
 }

@@ -16,6 +16,9 @@ extension RunCore {
         }
         // A refresh has been through the cache already.
         if let visit = drive.cache { return send(visit.forward) }
+        if let cache = session.configuration.cache, cache.needsFile(template.options.cache, url: template.url.string) {
+            return enterCacheOnWorkPool(turn: nil)
+        }
         enterCache()
     }
 
@@ -58,7 +61,7 @@ extension RunCore {
             ? (.queueTimeout, "no free connection for \(limit)") : (.totalTimeout, "the total time of \(timeouts.total ?? .zero) is over")
         let wait = session.timing.schedule(after: limit) { [self] in
             guard session.admission.remove(self, exchange: number) else { return }
-            fail(NetworkError(code, phase: .queued, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
+            giveUpWaiting(NetworkError(code, phase: .queued, message: message, requestID: id, attempt: exchange.attempt))
         }
         setWait(wait, exchange: number)
         StepDoor.pass(.queueTimed, id)
@@ -128,7 +131,7 @@ extension RunCore {
         drive.source = source
         if result.error == nil, let head = result.head, (300..<400).contains(head.status) {
             if isFollowed(head) { storeInCache(result) }
-            switch redirect(head) {
+            switch redirect(head, turn: turn) {
             case .followed: return
             case .failed(let error): return fail(error, result, turn: turn)
             case .deliver: break
@@ -237,7 +240,7 @@ extension RunCore {
         }
     }
 
-    private func redirect(_ head: ResponseHead) -> RedirectStep {
+    private func redirect(_ head: ResponseHead, turn: TransportTurn?) -> RedirectStep {
         let policy = template.options.redirects
         guard isFollowed(head), let location = head["location"] else { return .deliver }
         let target: RequestURL
@@ -256,7 +259,7 @@ extension RunCore {
             do throws(NetworkError) { try follow(next, to: target, visit: visit) } catch { return .failed(error) }
             feed?.push(observed: .redirected(from: visit.url, to: target.description, status: head.status), from: self)
             drive.cache = nil
-            enterCache()
+            enterCacheOnWorkPool(turn: turn)
             return .followed
         }
     }

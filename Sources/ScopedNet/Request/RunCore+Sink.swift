@@ -23,7 +23,8 @@ extension RunCore: TransferSink {
         if let destination = cacheDestination(head) { return destination }
         // What is stored must be whole, also where the caller gets a beginning.
         if drive.cache?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
-            return .memory(limit: template.options.maxBodyBytes)
+            // Too large for that, it is the error it would have been without a cache.
+            return .memoryPrefix(limit: template.options.maxBodyBytes)
         }
         if isFollowed(head) { return .memoryPrefix(limit: template.errorBodyBytes) }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }

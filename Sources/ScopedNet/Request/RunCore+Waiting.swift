@@ -12,7 +12,7 @@ extension RunCore {
             let timer = session.timing.schedule(after: limit) { [self] in
                 guard takeWait(number) else { return }
                 let message = "no path to \(template.url.host) for \(limit)"
-                fail(NetworkError(.connectivityTimeout, phase: .preparing, message: message, requestID: id), turn: nil)
+                giveUpWaiting(NetworkError(.connectivityTimeout, phase: .preparing, message: message, requestID: id))
             }
             setWait(timer, exchange: number)
         }
@@ -25,6 +25,20 @@ extension RunCore {
         StepDoor.pass(.retryWaiting, id)
         abandonWait(number)
         return true
+    }
+
+    /// A wait has lasted too long. What is stored may be better than the error.
+    func giveUpWaiting(_ error: NetworkError) {
+        guard drive.cache != nil else { return fail(error, turn: nil) }
+        enter(.working)
+        // A timer's thread has other timers.
+        WorkPool.shared.submit([
+            { [self] in
+                guard mayGoOn else { return abandonWork() }
+                enter(.idle)
+                if !serveInstead(of: error) { fail(error, turn: nil) }
+            }
+        ])
     }
 
     /// A retry goes out with the path, should that come before the timer.

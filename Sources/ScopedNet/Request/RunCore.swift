@@ -68,8 +68,10 @@ package class RunCore: BagMember, @unchecked Sendable {
         var cacheStatus: CacheStatus?
         /// It refreshes what its owner has been given already.
         var isRefresh = false
-        /// It has waited for another run's answer.
+        /// It has waited for another run's answer, or found that it had just come.
         var hasFollowed = false
+        /// Another run's answer has come for it.
+        var isCollapsed = false
         var source = ResponseSource.network
         /// The fields as they were before the cache added its own.
         var callersHeaders: HeaderBlock?
@@ -482,6 +484,8 @@ package class RunCore: BagMember, @unchecked Sendable {
     func setFailure(_ error: NetworkError) { fatalError("RequestRun") }
     /// What was made of the response may be stored with it.
     var mayStoreValue: Bool { fatalError("RequestRun") }
+    /// Makes of a refreshed response what has to be made of it: nothing, unless the program looks at values before they are stored.
+    var refreshDecoder: AnyDecoder { fatalError("RequestRun") }
     /// The value of a stored response, for the first of two deliveries; nil when nobody wants it or it cannot be made.
     func makeCached(_ result: TransferResult) -> AnyResponse? { fatalError("RequestRun") }
     func deliverEnding() { fatalError("RequestRun") }

@@ -23,7 +23,7 @@ public struct ResponseHead: Sendable {
         self = parser.makeHead()
     }
 
-    private func withFields<Result>(_ body: (FieldLines) -> Result) -> Result {
+    func withFields<Result>(_ body: (FieldLines) -> Result) -> Result {
         bytes.withUnsafeBytes { body(FieldLines(bytes: UnsafeRawBufferPointer(rebasing: $0[fieldsStart...]))) }
     }
 

@@ -64,6 +64,21 @@ struct FieldLines {
         return fields
     }
 
+    /// Calls `body` with each name and value, in order, until it returns false. A line without a colon is left out.
+    func forEachLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool) {
+        guard let base = bytes.baseAddress else { return }
+        var start = 0
+        while start < bytes.count {
+            let end = memchr(base + start, 0x0a, bytes.count - start).map { UnsafeRawPointer($0) - base } ?? bytes.count
+            if let found = memchr(base + start, Int32(UInt8(ascii: ":")), end - start) {
+                let colon = UnsafeRawPointer(found) - base
+                let name = UnsafeRawBufferPointer(rebasing: bytes[start..<colon])
+                guard body(name, UnsafeRawBufferPointer(rebasing: bytes[(colon + 1)..<end])) else { return }
+            }
+            start = end + 1
+        }
+    }
+
     /// Digits with spaces around them, that fit into 63 bits.
     static func decimal(_ bytes: UnsafeRawBufferPointer.SubSequence) -> Int64? {
         var (start, end) = (bytes.startIndex, bytes.endIndex)

@@ -56,7 +56,8 @@ enum CacheFolder {
         case .missing:
             ToolFailure(.noInput, "\(directory): there is no cache\n  'scopednet cache stats' lists those of this user")
         case .damaged:
-            ToolFailure(.damaged, "\(directory): the cache is damaged: \(error)\n  its program replaces it when it opens it next, as does 'clear'")
+            ToolFailure(
+                .damaged, "\(directory): the cache is damaged: \(error)\n  its program replaces it when it opens it next, as does 'clear'")
         default: ToolFailure(.system, "\(directory): \(error)")
         }
     }

@@ -65,7 +65,9 @@ struct CacheClearCommand: ToolCommand {
     }
 
     private func clear(_ store: Store) async throws(ToolFailure) {
-        if let url { try remove(url, store) } else if let partition = arguments.partition {
+        if let url {
+            try remove(url, store)
+        } else if let partition = arguments.partition {
             store.removeAll(in: partition)
         } else {
             store.removeAll()

@@ -99,7 +99,9 @@ struct CacheTotals: Encodable, Sendable {
             "  on disk     \(ProgressBar.bytes(Int64(bytes)))",
         ]
         if let oldest, let lastUsed { lines.append("  oldest      \(oldest), last used \(lastUsed)") }
-        if partitions != [""], !partitions.isEmpty { lines.append("  partitions  \(partitions.map(CacheTable.printable).joined(separator: ", "))") }
+        if partitions != [""], !partitions.isEmpty {
+            lines.append("  partitions  \(partitions.map(CacheTable.printable).joined(separator: ", "))")
+        }
         for (index, host) in hosts.prefix(5).enumerated() {
             let name = index == 0 ? "hosts      " : "           "
             lines.append(

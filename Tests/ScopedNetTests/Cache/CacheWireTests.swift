@@ -9,12 +9,6 @@ import Testing
 
 /// Requests through the cache, over real sockets and a real database.
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CacheWireTests {
-    private func fresh(_ text: String, _ seconds: Int = 60, tag: String? = nil) -> ScriptedResponse {
-        var response = ScriptedResponse.ok(text).header("Cache-Control", "max-age=\(seconds)")
-        if let tag { response = response.header("ETag", tag) }
-        return response
-    }
-
     @Test func aFreshResponseIsAskedForOnce() async throws {
         try await withCache { cached async throws in
             cached.server.on("/", fresh("a"))

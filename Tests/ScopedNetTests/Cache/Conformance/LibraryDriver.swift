@@ -1,7 +1,9 @@
+import ConformanceClient
 import Foundation
 import HTTPTypes
 import Persistence
 import ScopedNetTestServer
+import TestProcesses
 
 @testable import ScopedNet
 
@@ -13,7 +15,11 @@ final class LibraryDriver: CacheScenarioDriver {
         case memory
         /// The database is closed after each exchange, and the next one finds it on disk.
         case disk
+        /// Each request has a process of its own, which leaves nothing to the next but the database.
+        case process
     }
+
+    private static let client = product("ConformanceClient")
 
     private struct State {
         var origin: ScenarioOrigin
@@ -25,19 +31,29 @@ final class LibraryDriver: CacheScenarioDriver {
     private let server: LoopbackServer
     private let medium: Medium
     private let folder: String
+    private let clock: SharedClock
     private let state: Lock<State>
 
     init(_ scenario: CacheScenario, _ medium: Medium, server: LoopbackServer, folder: String) {
         self.server = server
         self.medium = medium
         self.folder = "\(folder)/\(scenario.id)"
-        state = Lock(State(origin: ScenarioOrigin(scenario)))
+        clock = SharedClock(self.folder + ".clock")
+        let initial = State(origin: ScenarioOrigin(scenario))
+        clock.set(initial.now.secondsSince1970)
+        state = Lock(initial)
         for path in Set(scenario.exchanges.map { (scenario.path + $0.suffix).prefix { $0 != "?" } }) {
             server.on(String(path)) { [weak self] request in self?.answer(request) ?? .failing }
         }
     }
 
-    func pause(seconds: Int) async throws { state.withLock { $0.now = $0.now + Double(seconds) } }
+    func pause(seconds: Int) async throws { state.withLock { advance(&$0, by: seconds) } }
+
+    private func advance(_ state: inout State, by seconds: Int) {
+        guard seconds > 0 else { return }
+        state.now = state.now + Double(seconds)
+        clock.set(state.now.secondsSince1970)
+    }
 
     func visits() async throws -> [ScenarioOrigin.Visit] {
         await closeCache()
@@ -62,6 +78,24 @@ final class LibraryDriver: CacheScenarioDriver {
     }
 
     func exchange(_ request: ScenarioRequest) async throws -> ScenarioResponse {
+        try await medium == .process ? exchangeInProcess(request) : exchangeHere(request)
+    }
+
+    private func exchangeInProcess(_ request: ScenarioRequest) async throws -> ScenarioResponse {
+        let order = ClientRequest(
+            method: request.method, url: server.url + request.target,
+            fields: request.fields.map { .init(name: $0.name.rawName, value: $0.value) }, body: request.body, isReload: request.isReload,
+            folder: folder, clock: folder + ".clock")
+        let input = String(decoding: try JSONEncoder().encode(order), as: UTF8.self)
+        let result = try await ProgramRun([Self.client], input: input).result()
+        guard result.status == 0 else { throw ClientFailure(description: "status \(result.status): \(result.errors)") }
+        let response = try JSONDecoder().decode(ClientResponse.self, from: Data(result.output.utf8))
+        return ScenarioResponse(
+            status: response.head.status, fields: HTTPFields(response.head), body: response.body,
+            interim: response.interim.map { ScenarioResponse.Head(status: $0.status, fields: HTTPFields($0)) })
+    }
+
+    private func exchangeHere(_ request: ScenarioRequest) async throws -> ScenarioResponse {
         var configuration = Session.Configuration(agent: RequestAgent())
         configuration.proxy = .none
         configuration.cache = openCache()
@@ -91,7 +125,7 @@ final class LibraryDriver: CacheScenarioDriver {
             if let name = HTTPField.Name(field.name) { fields.append(HTTPField(name: name, value: field.value)) }
         }
         let response = state.withLock { state in
-            state.now = state.now + Double(state.origin.delay(of: fields))
+            advance(&state, by: state.origin.delay(of: fields))
             return state.origin.answer(method: request.method, fields: fields, now: Int64(state.now.secondsSince1970))
         }
         guard let response else { return .failing }
@@ -117,5 +151,16 @@ private struct Interim: RequestObserver {
     func observe(_ event: RequestEvent) {
         guard case .informational(let head) = event.kind else { return }
         add(ScenarioResponse.Head(status: head.status, fields: head.headers))
+    }
+}
+
+private struct ClientFailure: Error, CustomStringConvertible { let description: String }
+
+extension HTTPFields {
+    fileprivate init(_ head: ClientResponse.Head) {
+        self.init()
+        for field in head.fields {
+            if let name = HTTPField.Name(field.name) { append(HTTPField(name: name, value: field.value)) }
+        }
     }
 }

@@ -1,17 +1,18 @@
 import Foundation
+import HTTPTypes
 import Persistence
 import ScopedNetTestServer
 
 @testable import ScopedNet
 
-/// A wall clock that a test sets.
+/// A clock that a test sets.
 final class WallClock: Sendable {
     private let time = Lock(WallTime.now)
     var now: WallTime { time.withLock { $0 } }
     func advance(_ seconds: Double) { time.withLock { $0 = $0 + seconds } }
 }
 
-/// A session with a cache, and the server it talks to.
+/// A session with a cache, its server, and the cache's clock.
 struct CachedWire {
     let wire: Wire
     let cache: ResponseCache
@@ -23,14 +24,17 @@ struct CachedWire {
     }
 }
 
-/// A cache in a folder of its own, closed and removed at the end.
+/// A session with an empty cache, before a scripted server.
 func withCache(
-    _ configure: (inout Session.Configuration) -> Void = { _ in }, _ body: (CachedWire) async throws -> Void
+    _ configure: (inout Session.Configuration) -> Void = { _ in }, store: (inout StoreConfiguration) -> Void = { _ in },
+    _ body: (CachedWire) async throws -> Void
 ) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/cache-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let clock = WallClock()
-    let cache = ResponseCache(StoreConfiguration(directory: folder)) { clock.now }
+    var settings = StoreConfiguration(directory: folder)
+    store(&settings)
+    let cache = ResponseCache(settings) { clock.now }
     try await withWire {
         $0.cache = cache
         configure(&$0)
@@ -38,4 +42,11 @@ func withCache(
         try await body(CachedWire(wire: wire, cache: cache, clock: clock))
     }
     await cache.store.close()
+}
+
+/// Good for so many seconds.
+func fresh(_ text: String, _ seconds: Int = 60, tag: String? = nil) -> ScriptedResponse {
+    var response = ScriptedResponse.ok(text).header("Cache-Control", "max-age=\(seconds)")
+    if let tag { response = response.header("ETag", tag) }
+    return response
 }

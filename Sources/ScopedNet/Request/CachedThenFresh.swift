@@ -1,0 +1,81 @@
+extension Request {
+    /// What is stored, at once, and then what the server says: one or two responses, of which ``Response/source`` tells where each is from.
+    ///
+    /// ```swift
+    /// for try await response in session.get("posts", as: [Post].self).cachedThenFresh() {
+    ///     show(response.value)
+    /// }
+    /// ```
+    ///
+    /// Sets ``CachePolicy/read`` of the request to ``CachePolicy/ReadMode/thenNetwork``. Each iteration starts a run of its own. Nothing stored,
+    /// or nothing that may be used: the server's response is the only one. The loop is over after it. Leaving the loop early, and cancelling the
+    /// task, cancel the run.
+    ///
+    /// - Parameter bag: ends the run too, if given.
+    /// - Returns: a sequence that throws what ``response(in:fileID:line:)`` throws, after the stored response as well as in place of it.
+    public func cachedThenFresh(
+        in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
+    ) -> CachedThenFresh<Value> {
+        options { $0.cache.read = .thenNetwork }
+        return CachedThenFresh(request: self, bag: bag, origin: CodeOrigin(fileID, line))
+    }
+}
+
+/// One or two responses to a request; see ``Request/cachedThenFresh(in:fileID:line:)``.
+public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
+    fileprivate typealias Results = AsyncStream<Result<Response<Value>, NetworkError>>
+
+    fileprivate let request: Request<Value>
+    fileprivate let bag: DeallocBag?
+    fileprivate let origin: CodeOrigin
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let sequence: CachedThenFresh
+        fileprivate var results: Results.Iterator?
+        fileprivate var isOver = false
+
+        public mutating func next() async throws(NetworkError) -> Response<Value>? { try await next(isolation: nil) }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> Response<Value>? {
+            guard !isOver else { return nil }
+            if results == nil { results = sequence.start().makeAsyncIterator() }
+            switch await results?.next(isolation: actor) {
+            case .success(let response):
+                return response
+            case .failure(let error):
+                isOver = true
+                throw error
+            case nil:
+                isOver = true
+                if Task.isCancelled { throw NetworkError.cancelled(.taskCancelled, requestID: 0) }
+                return nil
+            }
+        }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
+
+    private func start() -> Results {
+        let (results, continuation) = Results.makeStream()
+        let canceller = TaskCanceller()
+        var handlers = RunHandlers()
+        handlers.cached.append(Callback(lane: nil, origin: origin) { continuation.yield(.success(Response($0))) })
+        handlers.resolve = { outcome in
+            switch outcome {
+            case .success(let response): continuation.yield(.success(Response(response)))
+            case .failure(let error): continuation.yield(.failure(error))
+            }
+            continuation.finish()
+        }
+        // The loop was left, or its task cancelled. Nothing happens when the run is over.
+        continuation.onTermination = { _ in canceller.cancel() }
+        switch request.start(in: bag?.storage, origin: origin, handlers: consume handlers) {
+        case .started(let run): canceller.arm(run.core)
+        case .refused(let existing):
+            let message = "run \(existing.id) is under way"
+            continuation.yield(.failure(NetworkError(.refused, phase: .preparing, message: message, requestID: existing.id)))
+            continuation.finish()
+        }
+        return results
+    }
+}

@@ -1,0 +1,154 @@
+import CleanSlate
+import Foundation
+import Glibc
+import HTTPTypes
+import Persistence
+import ScopedNetTestServer
+import ScopedNetTesting
+import Testing
+
+@testable import ScopedNet
+
+/// What the cache does for requests that wait, are led elsewhere, or are refreshed beside.
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CacheWaitingTests {
+    private let short = Duration.milliseconds(30)
+
+    @Test func staleIsServedWhenTheQueueIsTooLong() async throws {
+        try await withCache {
+            $0.limits.perHost = 1
+        } _: { cached async throws in
+            cached.server.enqueue(fresh("old", 1))
+            cached.server.on("/slow", .ok("x").stalling(.beforeHead))
+            _ = try await cached.get()
+            cached.clock.advance(10)
+            cached.wire.get("/slow") { $0.cache = .off }.start()
+            try await cached.server.waitForStalls()
+            let response = try await cached.get("/") { $0.timeouts.queue = short }
+            #expect(response.source == .cache && response.body == Data("old".utf8))
+            // Without anything stored it is the error it always was.
+            let error = try await cached.wire.get("/other") { $0.timeouts.queue = short }.failure()
+            #expect(error.code == .queueTimeout)
+            cached.server.releaseStalls()
+        }
+    }
+
+    @Test func whatMustBeValidatedIsNotServedWhenTheQueueIsTooLong() async throws {
+        try await withCache {
+            $0.limits.perHost = 1
+        } _: { cached async throws in
+            cached.server.enqueue(ScriptedResponse.ok("old").header("Cache-Control", "max-age=1, must-revalidate"))
+            cached.server.on("/slow", .ok("x").stalling(.beforeHead))
+            _ = try await cached.get()
+            cached.clock.advance(10)
+            cached.wire.get("/slow") { $0.cache = .off }.start()
+            try await cached.server.waitForStalls()
+            let error = try await cached.wire.get("/") { $0.timeouts.queue = short }.failure()
+            #expect(error.response?.status == 504)
+            cached.server.releaseStalls()
+        }
+    }
+
+    @Test func staleIsServedWhenNoPathComesInTime() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/cache-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (clock, network) = (WallClock(), ManualConnectivity(isSatisfied: true))
+        let cache = ResponseCache(StoreConfiguration(directory: folder)) { clock.now }
+        try await withStage {
+            $0.cache = cache
+            $0.connectivity = network.connectivity
+            $0.options.waitsForConnectivity = true
+            $0.options.timeouts.connectivity = short
+        } _: { session, transport in
+            transport.on("http://192.0.2.1/", MockReply(headers: [.cacheControl: "max-age=1"], body: Data("old".utf8)))
+            _ = try await session.send("http://192.0.2.1/")
+            clock.advance(10)
+            network.disconnect()
+            let response = try await session.send("http://192.0.2.1/")
+            #expect(response.source == .cache && response.body == Data("old".utf8))
+            // Without anything stored it is the error it always was.
+            let error = await #expect(throws: NetworkError.self) { try await session.send("http://192.0.2.1/other") }
+            #expect(error?.code == .connectivityTimeout)
+            #expect(transport.started.count == 1)
+        }
+        await cache.store.close()
+    }
+
+    @Test func anErrorsBodyBeyondTheLimitIsTheErrorItWouldHaveBeen() async throws {
+        try await withCache {
+            $0.options.maxBodyBytes = 1_000
+        } _: { cached async throws in
+            cached.server.on(
+                "/", ScriptedResponse.status(404).with { $0.body = .bytes(Array(bytes(5_000))) }.header("Cache-Control", "max-age=60"))
+            for _ in 0..<2 {
+                let error = try await cached.wire.get().failure()
+                #expect(error.code == .unacceptableStatus && error.response?.status == 404)
+            }
+            // It was not whole, and so was not stored.
+            #expect(cached.server.requests.count == 2)
+        }
+    }
+
+    @Test func keysAreMadeOffTheNetworkThread() async throws {
+        let names = Lock<Set<String>>([])
+        try await withCache {
+            $0.options.cache.customKey = CustomCacheKey("whole") { _, url in
+                let name = (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? "?"
+                _ = names.withLock { $0.insert(name.trimmingCharacters(in: .whitespacesAndNewlines)) }
+                return url
+            }
+        } _: { cached async throws in
+            cached.server.on("/", ScriptedResponse.redirect(to: "/b", status: 301).header("Cache-Control", "max-age=60"))
+            cached.server.on("/b", fresh("b"))
+            let first = try await cached.get()
+            #expect(first.body == Data("b".utf8))
+        }
+        let seen = names.withLock { $0 }
+        #expect(!seen.isEmpty && !seen.contains("scopednet"), "\(seen)")
+    }
+
+    @Test func theSecretIsKeptInAFolderThatIsNotThereYet() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/secret-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let first = CacheSecret(directory: folder + "/a/b/c").hash([1, 2, 3])
+        let second = CacheSecret(directory: folder + "/a/b/c").hash([1, 2, 3])
+        #expect(first == second)
+        #expect(FileManager.default.fileExists(atPath: folder + "/a/b/c/secret"))
+    }
+
+    @Test func aRefreshBesideAsksTheProgramToo() async throws {
+        try await withCache {
+            $0.options.shouldCache = { value, _ in (value as? Data) != Data("bad".utf8) }
+        } _: { cached async throws in
+            for text in ["old", "bad", "new"] {
+                cached.server.enqueue(ScriptedResponse.ok(text).header("Cache-Control", "max-age=1, stale-while-revalidate=600"))
+            }
+            var bodies: [String] = []
+            for _ in 0..<4 {
+                bodies.append(String(decoding: try await cached.get().body, as: UTF8.self))
+                await cached.wire.agent.idle()
+                cached.clock.advance(10)
+            }
+            // Each of the stale ones sent a refresh; the one that came with "bad" has changed nothing.
+            #expect(Array(bodies.prefix(3)) == ["old", "old", "old"])
+            #expect(bodies.last == "new" && cached.server.requests.count >= 3)
+        }
+    }
+
+    @Test func aStaleDownloadAsksTheServerFirst() async throws {
+        try await withCache { cached async throws in
+            cached.server.enqueue(
+                ScriptedResponse.ok("old").header("Cache-Control", "max-age=1, stale-while-revalidate=600").header("ETag", "\"1\""))
+            cached.server.enqueue(ScriptedResponse.status(304).header("Cache-Control", "max-age=60").header("ETag", "\"1\""))
+            let file = FileManager.default.temporaryDirectory.path + "/download-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            var sources: [ResponseSource] = []
+            for _ in 0..<3 {
+                let target = URL(fileURLWithPath: file)
+                sources.append(try await cached.wire.session.download(cached.server.url + "/", to: target).response().source)
+                if sources.count == 1 { cached.clock.advance(10) }
+            }
+            #expect(sources == [.network, .validatedCache, .cache])
+            #expect(FileManager.default.contents(atPath: file) == Data("old".utf8))
+        }
+    }
+}
