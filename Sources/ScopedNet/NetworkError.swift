@@ -8,7 +8,7 @@ public struct NetworkError: Error, Sendable {
     /// What went wrong. Codes are never removed or given another meaning.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
-            case invalidURL, unsupportedScheme, invalidHeader, invalidOption, bodyNotReplayable, bodyStreamFailed
+            case invalidURL, unsupportedScheme, invalidHeader, invalidOption, invalidParameters, bodyNotReplayable, bodyStreamFailed
             case fileUnreadable, fileUnwritable, diskFull
             case nameNotResolved, proxyNotResolved, connectionRefused, connectionFailed, connectionLost, proxyFailed
             case tlsFailed, certificateUntrusted, certificateExpired, certificateWrongHost, clientCertificateFailed
@@ -32,6 +32,8 @@ public struct NetworkError: Error, Sendable {
         public static let invalidHeader = Code(.invalidHeader)
         /// An option makes no sense, such as a negative timeout.
         public static let invalidOption = Code(.invalidOption)
+        /// The parameters, or the value of the body, cannot be written in the form asked for.
+        public static let invalidParameters = Code(.invalidParameters)
         /// A one-shot body would have to be sent a second time.
         public static let bodyNotReplayable = Code(.bodyNotReplayable)
         /// The caller's body sequence threw, or gave more or fewer bytes than declared.

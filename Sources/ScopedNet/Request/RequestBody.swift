@@ -1,4 +1,5 @@
 public import FoundationEssentials
+package import HTTPTypes
 import Synchronization
 
 /// What a request sends: bytes, a file, or a sequence made while sending.
@@ -10,6 +11,12 @@ public struct RequestBody: Sendable {
     }
 
     package let content: Content
+    /// Sent where neither request nor session say a type.
+    package var contentType: String?
+    /// The boundary is part of the type: nobody else's will do, and the methods without a body will not either.
+    package var isMultipart = false
+    /// What was wrong with the value it was made of; the next start fails with it.
+    package var failure: NetworkError?
 
     /// Bytes in memory. Can be sent again.
     public static func data(_ data: Data) -> RequestBody { RequestBody(content: .data(data)) }
@@ -33,6 +40,14 @@ public struct RequestBody: Sendable {
                 UploadSource(length: length, isReplayable: isReplayable) { stream in
                     for try await piece in bytes { try await stream.send(piece) }
                 }))
+    }
+
+    /// - Throws: what was wrong with the value it was made of, and `invalidOption` for a multipart form with GET or HEAD, where a body has no
+    ///   meaning (RFC 9110 section 9.3).
+    package func check(for method: HTTPRequest.Method) throws(NetworkError) {
+        if let failure { throw failure }
+        guard isMultipart, ["GET", "HEAD"].contains(method.rawValue.uppercased()) else { return }
+        throw NetworkError(.invalidOption, phase: .preparing, message: "a multipart form cannot be sent with \(method.rawValue)")
     }
 
     package var isReplayable: Bool {

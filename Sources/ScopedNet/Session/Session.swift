@@ -126,13 +126,14 @@ public final class Session: Sendable {
             guard !destination.utf8.contains(0) else { throw .nulInPath(destination, .fileUnwritable) }
         }
         let url = try url(description.url)
+        try description.body?.check(for: description.method)
         let fields: HTTPFields
         let headers: HeaderBlock
         if description.headers.isEmpty, description.body == nil, !description.method.meansBody {
             headers = try defaultBlock(compressed: options.acceptsCompression)
             fields = headers.fields
         } else {
-            fields = self.fields(description.headers, compressed: options.acceptsCompression)
+            fields = typed(self.fields(description.headers, compressed: options.acceptsCompression), description.body)
             headers = try headerBlock(fields, method: description.method, body: description.body)
         }
         return RequestTemplate(
@@ -159,6 +160,14 @@ public final class Session: Sendable {
         for name in own.map(\.name) where seen.insert(name).inserted { fields[fields: name] = own[fields: name] }
         if fields[.acceptEncoding] == nil { fields[.acceptEncoding] = compressed ? ContentDecoder.acceptEncodingValue : "identity" }
         if fields[.userAgent] == nil { fields[.userAgent] = Configuration.defaultUserAgent }
+        return fields
+    }
+
+    /// With the type of the body, where nobody has said it.
+    private func typed(_ fields: HTTPFields, _ body: RequestBody?) -> HTTPFields {
+        guard let body, let type = body.contentType, body.isMultipart || fields[.contentType] == nil else { return fields }
+        var fields = fields
+        fields[.contentType] = type
         return fields
     }
 

@@ -32,7 +32,7 @@ struct ExitStatus: Hashable, Sendable {
     static func of(_ error: NetworkError) -> ExitStatus { ExitStatus(code: codes[error.code] ?? software.code) }
 
     private static let codes: [NetworkError.Code: Int32] = [
-        .unsupportedScheme: 1, .invalidURL: 3, .invalidHeader: 64, .invalidOption: 64,
+        .unsupportedScheme: 1, .invalidURL: 3, .invalidHeader: 64, .invalidOption: 64, .invalidParameters: 64,
         .proxyNotResolved: 5, .nameNotResolved: 6, .connectionRefused: 7, .connectionFailed: 7, .proxyFailed: 97,
         .badResponse: 8, .truncatedBody: 18, .unacceptableStatus: 22,
         .fileUnwritable: 23, .diskFull: 23, .fileUnreadable: 26, .bodyStreamFailed: 26, .resources: 27,

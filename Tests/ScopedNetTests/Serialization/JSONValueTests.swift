@@ -1,0 +1,39 @@
+import CleanSlate
+import FoundationEssentials
+import ScopedNet
+import Testing
+
+@Suite(.leavesNothing) struct JSONValueTests {
+    // REQ-21, RES-6
+    @Test(
+        arguments: [
+            (["a": nil, "b": [nil, 1, ["c": nil]], "d": ["e": nil]], ["b": [1, [:]], "d": [:]]), ([nil, [nil]], [[]]), (nil, nil), (1, 1),
+        ] as [(JSONValue, JSONValue)])
+    func nullsGoAndContainersStay(_ value: JSONValue, _ expected: JSONValue) { #expect(value.removingNulls() == expected) }
+
+    @Test func documentsGoInAndOut() throws {
+        let text = #"{"a":[1,-2.5,true,false,null,"é"],"b":{},"c":[],"d":9223372036854775807,"e":1e300}"#
+        let value = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        #expect(
+            value == ["a": [1, -2.5, true, false, nil, "é"], "b": [:], "c": [], "d": .integer(.max), "e": 1e300])
+        #expect(value["a"]?[5] == "é" && value["a"]?[6] == nil && value["x"] == nil && value[0] == nil && value["a"]?["b"] == nil)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let again = try JSONDecoder().decode(JSONValue.self, from: encoder.encode(value))
+        #expect(again == value)
+    }
+
+    // REQ-8
+    @Test func parametersBecomeADocument() throws {
+        let value = try JSONValue(["a": [nil, 1, true], "b": ["c": "d"], "e": 0.5] as Parameters)
+        #expect(value == ["a": [nil, 1, true], "b": ["c": "d"], "e": 0.5])
+    }
+
+    @Test func nestingHasABound() {
+        var value: ParameterValue = 1
+        for _ in 0..<600 { value = [value] }
+        let deep: Parameters = ["a": value]
+        let error = #expect(throws: NetworkError.self) { try JSONValue(deep) }
+        #expect(error?.code == .invalidParameters)
+    }
+}

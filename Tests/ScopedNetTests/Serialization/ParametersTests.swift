@@ -1,0 +1,127 @@
+import CleanSlate
+import FoundationEssentials
+import ScopedNet
+import Testing
+
+/// Parameters made of `Encodable` values: REQ-11, REQ-15, and defect 11.
+@Suite(.leavesNothing) struct ParametersTests {
+    private struct Search: Encodable {
+        enum Order: String, Encodable { case newest }
+        struct Range: Encodable { let low: Double; let high: Double? }
+        var text = "a b"
+        var page = 2
+        var isDraft = false
+        var order = Order.newest
+        var tags = ["x", "y"]
+        var price = Range(low: 3, high: nil)
+        var missing: Int?
+        var ratio: Float = 0.1
+        var big = UInt64.max
+        var site = URL(string: "http://h/p?q")
+    }
+
+    @Test func aStructIsItsMembers() throws {
+        let parameters = try Parameters(Search())
+        #expect(
+            parameters == [
+                "text": "a b", "page": 2, "isDraft": false, "order": "newest", "tags": ["x", "y"], "price": ["low": 3.0], "ratio": 0.1,
+                "big": "18446744073709551615", "site": "http://h/p?q",
+            ])
+        let query = try QuerySerializer.standard.string(from: parameters)
+        #expect(
+            query == "big=18446744073709551615&isDraft=0&order=newest&page=2&price%5Blow%5D=3&ratio=0.1&site=http%3A//h/p?q"
+                .replacing("/p?q", with: "/p?q") + "&tags%5B%5D=x&tags%5B%5D=y&text=a%20b")
+    }
+
+    @Test func anExplicitNullIsOne() throws {
+        struct Value: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encodeNil(forKey: .a)
+                try container.encode([1, nil, 2], forKey: .b)
+            }
+            enum Key: CodingKey { case a, b }
+        }
+        let parameters = try Parameters(Value())
+        #expect(parameters == ["a": nil, "b": [1, nil, 2]])
+    }
+
+    @Test func nestedContainersAndSuperclassesAreWritten() throws {
+        class Base: Encodable { let a = 1 }
+        class Derived: Base {
+            override func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Key.self)
+                try super.encode(to: container.superEncoder())
+                var inner = container.nestedContainer(keyedBy: Key.self, forKey: .inner)
+                var list = inner.nestedUnkeyedContainer(forKey: .list)
+                try list.encode("x")
+                var member = list.nestedContainer(keyedBy: Key.self)
+                try member.encode(true, forKey: .list)
+                var deep = list.nestedUnkeyedContainer()
+                try deep.encode(UInt8(7))
+                try deep.encodeNil()
+                #expect(list.count == 3 && deep.count == 2)
+            }
+            enum Key: CodingKey { case inner, list }
+        }
+        let parameters = try Parameters(Derived())
+        #expect(parameters == ["super": ["a": 1], "inner": ["list": ["x", ["list": true], [7, nil]]]])
+    }
+
+    @Test func dictionariesAndBytesAreWritten() throws {
+        let numbers = try Parameters([1: "a", 2: "b"])
+        #expect(numbers == ["1": "a", "2": "b"])
+        let bytes = try Parameters(["a": Data([1, 2])])
+        #expect(bytes == ["a": .data(Data([1, 2]))])
+    }
+
+    // REQ-15: dates need a strategy.
+    @Test func datesNeedAStrategy() throws {
+        let value = ["when": Date(timeIntervalSince1970: 1_000_000_000.5)]
+        let error = #expect(throws: NetworkError.self) { try Parameters(value) }
+        #expect(error?.code == .invalidParameters)
+        #expect(error?.message.contains("when: say how dates are to be written") == true)
+        let text = try Parameters(value, dates: .iso8601)
+        #expect(text == ["when": "2001-09-09T01:46:40Z"])
+        let seconds = try Parameters(value, dates: .secondsSince1970)
+        #expect(seconds == ["when": 1_000_000_000.5])
+        let milliseconds = try Parameters(value, dates: .millisecondsSince1970)
+        #expect(milliseconds == ["when": 1_000_000_000_500])
+        let own = try Parameters(value, dates: .custom { _ in "now" })
+        #expect(own == ["when": "now"])
+    }
+
+    // Defect 11: a string alone became `=value`, an array `(null)[]`.
+    @Test func whatHasNoNamesIsRefused() {
+        let values: [any Encodable] = [["a", "b"], "text", 7, true, Data([1]), Int?.none]
+        for value in values {
+            let error = #expect(throws: NetworkError.self) { try Parameters(value) }
+            #expect(error?.code == .invalidParameters, "\(value)")
+        }
+    }
+
+    @Test func whatAnEncoderThrowsIsKept() {
+        struct Mine: Error {}
+        struct Value: Encodable { func encode(to encoder: any Encoder) throws { throw Mine() } }
+        let error = #expect(throws: NetworkError.self) { try Parameters(["a": Value()]) }
+        #expect(error?.code == .invalidParameters && error?.underlying is Mine)
+    }
+
+    @Test func aTypeThatNestsWithoutEndIsRefused() {
+        struct Endless: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.unkeyedContainer()
+                try container.encode(Endless())
+            }
+        }
+        let error = #expect(throws: NetworkError.self) { try Parameters(["a": Endless()]) }
+        #expect(error?.code == .invalidParameters)
+    }
+
+    @Test func namesCanBeSetAndTakenOut() {
+        var parameters: Parameters = ["a": 1]
+        parameters["b"] = "x"
+        parameters["a"] = nil
+        #expect(parameters == ["b": "x"] && !parameters.isEmpty && parameters["c"] == nil)
+    }
+}
