@@ -76,6 +76,7 @@ final class UploadFeed {
     func failureText(_ error: any Error) -> String {
         switch error {
         case let error as LengthMismatch: error.description
+        case let error as BodyFailure: error.description
         case let error as SystemError: "reading the body failed: \(error)"
         default: "the body sequence threw an error"
         }
