@@ -1,0 +1,162 @@
+import CleanSlate
+import Foundation
+import HTTPTypes
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// Verbs with parameters and bodies, by what the server saw: REQ-7, REQ-17, REQ-18, REQ-19, MP-1, MP-7, MP-10.
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
+struct VerbTests {
+    private struct Item: Codable, Sendable, Equatable { var id: Int }
+
+    private func withAPI(
+        _ path: String = "/api/", _ change: @Sendable (inout Session.Configuration) -> Void = { _ in }, _ body: (House) async throws -> Void
+    ) async throws {
+        let server = LoopbackServer()
+        try await server.start()
+        var configuration = Session.Configuration(agent: RequestAgent())
+        configuration.proxy = .none
+        configuration.baseURL = server.url + path
+        change(&configuration)
+        let house = House(server: server, session: Session(configuration: configuration))
+        do {
+            try await body(house)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await house.agent.idle()
+        await server.stop()
+    }
+
+    // REQ-18, REQ-19
+    @Test func aQueryGoesToTheBaseURL() async throws {
+        try await withAPI { house in
+            house.server.on("/api/items", .ok(#"[{"id":1}]"#))
+            let items = try await house.session.get("items", query: ["tags": ["a b", "c"], "page": 2], as: [Item].self).value()
+            let data = try await house.session.get("items?x=1#f", query: ["a": nil]).value()
+            let sent = try await house.session.send("/api/items", query: [:])
+            #expect(items == [Item(id: 1)] && data == Data(#"[{"id":1}]"#.utf8) && sent.status == 200)
+            let seen = house.server.requests
+            #expect(seen.map(\.query) == ["page=2&tags%5B%5D=a%20b&tags%5B%5D=c", "x=1&a", nil])
+            #expect(seen.map { $0["accept"] ?? "*/*" } == ["application/json", "*/*", "*/*"])
+        }
+    }
+
+    // REQ-19
+    @Test func eachVerbIsThere() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a") { request in request.method == "HEAD" ? .ok() : .ok(#"{"id":7}"#) }
+            let session = house.session
+            let body = RequestBody.json(Item(id: 7))
+            let post = try await session.post("a", query: ["q": 1], body: body, as: Item.self).value()
+            let put = try await session.put("a", body: body, as: Item.self).value()
+            let patch = try await session.patch("a", body: body, as: Item.self).value()
+            let head = try await session.head("a", query: ["q": 2]).value()
+            _ = try await session.delete("a", query: ["q": 3]).value()
+            _ = try await session.post("a").value()
+            #expect([post, put, patch] == [Item(id: 7), Item(id: 7), Item(id: 7)] && head.status == 200)
+            let seen = house.server.requests
+            #expect(seen.map(\.method) == ["POST", "PUT", "PATCH", "HEAD", "DELETE", "POST"])
+            #expect(seen.map { $0.query ?? "" } == ["q=1", "", "", "q=2", "q=3", ""])
+            #expect(seen.map { $0["content-type"] ?? "" } == ["application/json", "application/json", "application/json", "", "", ""])
+            #expect(seen[0].text == #"{"id":7}"#)
+        }
+    }
+
+    // REQ-7, REQ-19: what the request says goes before what the body says, and the session's fields, too.
+    @Test func aTypeOfTheRequestGoesFirst() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a", .ok())
+            _ = try await house.session.post("a", body: .form(["a": "b c"])).value()
+            _ = try await house.session.post("a", body: .form([:]), headers: [.contentType: "text/x"]).value()
+            var form = MultipartForm()
+            form.add("v", name: "n")
+            _ = try await house.session.post("a", body: .multipart(form), headers: [.contentType: "text/x"]).value()
+            let seen = house.server.requests
+            #expect(seen.map { $0["content-type"] } == ["application/x-www-form-urlencoded", "text/x", form.contentType])
+            #expect(seen.map { $0["content-length"] } == ["7", "0", "\(form.contentLength ?? 0)"])
+            #expect(seen[0].text == "a=b%20c")
+        }
+    }
+
+    // REQ-7, REQ-10
+    @Test func parametersGoWhereTheMethodWantsThem() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a", .ok())
+            for method in [HTTPRequest.Method.get, .delete, .post, .put] {
+                _ = try await house.session.request("a", method: method, parameters: ["k": 1], by: .json).value()
+            }
+            let seen = house.server.requests
+            #expect(seen.map { $0.query ?? "" } == ["k=1", "k=1", "", ""])
+            #expect(seen.map(\.text) == ["", "", #"{"k":1}"#, #"{"k":1}"#])
+        }
+    }
+
+    // REQ-8, MP-1: an ordinary failure of the run, and nothing is sent.
+    @Test func whatCannotBeWrittenIsAFailure() async throws {
+        try await withAPI { house in
+            var form = MultipartForm()
+            form.add("v", name: "n")
+            let session = house.session
+            let requests = [
+                session.get("a", query: ["x": .double(.nan)]), session.post("a", body: .json(Double.infinity)),
+                session.request("a", method: .post, parameters: ["x": .set([1])], by: .json),
+            ]
+            for request in requests {
+                let error = await #expect(throws: NetworkError.self) { try await request.value() }
+                #expect(error?.code == .invalidParameters && error?.phase == .preparing)
+            }
+            let error = await #expect(throws: NetworkError.self) {
+                try await session.request("a", body: .multipart(form)).value()
+            }
+            #expect(error?.code == .invalidOption && house.server.requests.isEmpty)
+        }
+    }
+
+    // MP-7, MP-10: a redirect that keeps the body gets the same bytes again.
+    @Test func aRedirectGetsTheFormAgain() async throws {
+        let folder = try PartFolder()
+        let file = try folder.file("a.bin", Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }))
+        try await withAPI { house in
+            house.server.on("/api/old", .redirect(to: "/api/new", status: 307))
+            house.server.on("/api/new", .ok())
+            var form = MultipartForm()
+            form.add("Holidays", name: "title")
+            try form.add(file: file, name: "photo")
+            _ = try await house.session.post("old", body: .multipart(form)).value()
+            var expected = Data()
+            try await form.write { expected.append($0) }
+            let seen = try #require(house.server.requests.last)
+            #expect(seen.path == "/api/new" && seen.body == Array(expected) && seen["content-type"] == form.contentType)
+            #expect(seen["content-length"] == "\(expected.count)" && seen["transfer-encoding"] == nil)
+        }
+    }
+
+    // MP-10, defect 7
+    @Test func aFormThatCanBeReadOnceFailsThere() async throws {
+        try await withAPI { house in
+            house.server.on("/api/old", .redirect(to: "/api/new", status: 307))
+            var form = MultipartForm()
+            try form.add(PartPieces(["abc"]), length: 3, name: "s")
+            let request = house.session.post("old", body: .multipart(form))
+            let error = await #expect(throws: NetworkError.self) { try await request.value() }
+            #expect(error?.code == .bodyNotReplayable)
+        }
+    }
+
+    // Defect 7: never a truncated body that looks whole.
+    @Test func aPartOfAnotherLengthFailsTheRequest() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a", .ok())
+            var form = MultipartForm()
+            try form.add(PartPieces(["abc"]), length: 5, name: "s")
+            let request = house.session.post("a", body: .multipart(form))
+            let error = await #expect(throws: NetworkError.self) { try await request.value() }
+            #expect(error?.code == .bodyStreamFailed && error?.underlying is BodyFailure)
+            #expect(error?.message == "a part ended after 3 of the 5 bytes declared")
+        }
+    }
+}
