@@ -13,6 +13,12 @@ import Testing
 private struct Samples: Sendable {
     // MARK: README.md
 
+    func addPhoto(_ photo: URL, with session: Session) async throws -> [Post] {
+        var form = MultipartForm(); try form.add(file: photo, name: "photo")
+        _ = try await session.post("photos", body: .multipart(form)).value()
+        return try await session.get("posts", query: ["page": 2, "tags": ["sea", "sun"]], as: [Post].self).value()
+    }
+
     func sendTheReport(_ session: Session, _ report: Data) async throws {
         _ = try await session.request("https://example.com/reports", method: .post, body: .data(report))
             .options { $0.waitsForConnectivity = true }
@@ -429,6 +435,20 @@ private struct Samples: Sendable {
             #expect(probe == nil)
             await session.agent.idle()
             try await server.waitForOpenConnections { $0 == 0 }
+        }
+    }
+
+    @Test func theFormAndTheQueryGoOut() async throws {
+        let folder = TemporaryFolder()
+        let photo = URL(filePath: folder.write("sea and sun", to: "sea.jpg"))
+        try await visit { samples, session, server in
+            server.on("/api/photos", .ok())
+            let posts = try await samples.addPhoto(photo, with: session)
+            #expect(posts.map(\.title) == ["One", "Two"])
+            let seen = server.requests
+            #expect(seen.map(\.method) == ["POST", "GET"])
+            #expect(seen.first?.text.contains("filename=\"sea.jpg\"\r\nContent-Type: image/jpeg\r\n\r\nsea and sun\r\n--") == true)
+            #expect(seen.last?.query == "page=2&tags%5B%5D=sea&tags%5B%5D=sun")
         }
     }
 
