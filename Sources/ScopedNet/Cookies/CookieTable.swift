@@ -1,0 +1,157 @@
+/// Which cookies are kept and which are sent (RFC 6265bis sections 5.7 and 5.8). (pure)
+///
+/// A value: events in, decisions out. The jar around it has the lock, the clock and the store. Times are seconds since 1970.
+package struct CookieTable: Sendable {
+    /// Why a cookie is not kept.
+    package enum Refusal: Sendable, Hashable {
+        case unreadable, foreignDomain, publicSuffix, insecureOrigin, secureOverwritten, prefixRule, sameSiteNoneWithoutSecure
+    }
+
+    package enum Decision: Sendable, Hashable {
+        case stored(Cookie.Key)
+        /// It was there, and its new expiry has passed.
+        case removed(Cookie.Key)
+        case refused(Refusal)
+    }
+
+    package struct Limits: Sendable {
+        /// RFC 6265bis section 6.1 asks for 50 and 3000 at least.
+        package var perDomain = 50
+        package var total = 3_000
+        /// Cookies live 400 days at most (section 5.5).
+        package var lifetime: Double = 400 * 86_400
+        package init() {}
+    }
+
+    private var cookies: [Cookie.Key: Cookie] = [:]
+    private let limits: Limits
+    /// Whether a domain is one that belongs to nobody, such as `co.uk`.
+    private let isPublicSuffix: @Sendable (String) -> Bool
+
+    /// - Parameter isPublicSuffix: without a list, names of one label only, as that is what a top-level domain is.
+    package init(limits: Limits = Limits(), isPublicSuffix: @escaping @Sendable (String) -> Bool = { !$0.utf8.contains(UInt8(ascii: ".")) })
+    {
+        self.limits = limits
+        self.isPublicSuffix = isPublicSuffix
+    }
+
+    package var count: Int { cookies.count }
+    package var all: [Cookie] {
+        cookies.values.sorted { ($0.key.domain, $0.key.path, $0.key.name) < ($1.key.domain, $1.key.path, $1.key.name) }
+    }
+    package mutating func removeAll(where isUnwanted: (Cookie) -> Bool = { _ in true }) {
+        cookies = cookies.filter { !isUnwanted($0.value) }
+    }
+
+    // MARK: Keeping
+
+    package mutating func receive(_ field: String, from origin: CookieOrigin, now: Double) -> Decision {
+        guard let request = SetCookie(field) else { return .refused(.unreadable) }
+        let domain: (name: String, isHostOnly: Bool)
+        switch scope(of: request, origin) {
+        case .failure(let refusal): return .refused(refusal.reason)
+        case .success(let found): domain = found
+        }
+        let key = Cookie.Key(
+            name: request.name, domain: domain.name, path: request.path ?? origin.defaultPath, isHostOnly: domain.isHostOnly)
+        if let refusal = refusal(of: request, key, origin) { return .refused(refusal) }
+        let cookie = Cookie(
+            key: key, value: request.value, expires: expiry(of: request, now), isSecure: request.isSecure,
+            isHTTPOnly: request.isHTTPOnly, sameSite: request.sameSite, created: cookies[key]?.created ?? now, lastUsed: now)
+        guard !cookie.isExpired(at: now) else {
+            cookies[key] = nil
+            return .removed(key)
+        }
+        cookies[key] = cookie
+        evict(sparing: key, now: now)
+        return .stored(key)
+    }
+
+    private struct Refused: Error { let reason: Refusal }
+
+    private func scope(of request: SetCookie, _ origin: CookieOrigin) -> Result<(name: String, isHostOnly: Bool), Refused> {
+        guard let domain = request.domain, !domain.isEmpty else { return .success((origin.host, true)) }
+        guard domain.utf8.allSatisfy({ $0 < 0x80 }), origin.domainMatches(domain) else { return .failure(Refused(reason: .foreignDomain)) }
+        if isPublicSuffix(domain) {
+            return domain == origin.host ? .success((origin.host, true)) : .failure(Refused(reason: .publicSuffix))
+        }
+        return .success((domain, false))
+    }
+
+    private func refusal(of request: SetCookie, _ key: Cookie.Key, _ origin: CookieOrigin) -> Refusal? {
+        if request.isSecure, !origin.isSecure { return .insecureOrigin }
+        if request.sameSite == SetCookie.SameSite.none, !request.isSecure { return .sameSiteNoneWithoutSecure }
+        if breaksPrefix(request, key) { return .prefixRule }
+        // Who reads the wire must not replace what only https may set.
+        guard !request.isSecure, !origin.isSecure else { return nil }
+        let isOverlaid = cookies.values.contains { known in
+            known.isSecure && known.key.name == key.name && CookieOrigin.path(key.path, matches: known.key.path)
+                && (Self.domain(known.key.domain, matches: key.domain) || Self.domain(key.domain, matches: known.key.domain))
+        }
+        return isOverlaid ? .secureOverwritten : nil
+    }
+
+    private static func domain(_ name: String, matches domain: String) -> Bool { name == domain || name.hasSuffix("." + domain) }
+
+    /// Names that promise something (section 4.1.3), whatever their case; a nameless cookie must not look like one.
+    private func breaksPrefix(_ request: SetCookie, _ key: Cookie.Key) -> Bool {
+        let name = (request.name.isEmpty ? request.value : request.name).lowercased()
+        guard name.hasPrefix("__secure-") || name.hasPrefix("__host-") else { return false }
+        if request.name.isEmpty || !request.isSecure { return true }
+        return name.hasPrefix("__host-") && !(key.isHostOnly && request.domain == nil && request.path == "/")
+    }
+
+    private func expiry(of request: SetCookie, _ now: Double) -> Double? {
+        if let maxAge = request.maxAge { return maxAge <= 0 ? -.infinity : now + min(Double(maxAge), limits.lifetime) }
+        return request.expires.map { min(Double($0), now + limits.lifetime) }
+    }
+
+    /// First what has expired, then of a domain with too many, then of all: those without `Secure` first, the longest unused first.
+    private mutating func evict(sparing key: Cookie.Key, now: Double) {
+        let inDomain = cookies.values.filter { $0.key.domain == key.domain }
+        guard inDomain.count > limits.perDomain || cookies.count > limits.total else { return }
+        cookies = cookies.filter { !$0.value.isExpired(at: now) }
+        drop(cookies.values.filter { $0.key.domain == key.domain }, to: limits.perDomain, sparing: key)
+        drop(Array(cookies.values), to: limits.total, sparing: key)
+    }
+
+    private mutating func drop(_ candidates: [Cookie], to limit: Int, sparing key: Cookie.Key) {
+        guard candidates.count > limit else { return }
+        let order = candidates.filter { $0.key != key }.sorted { left, right in
+            if left.isSecure != right.isSecure { return !left.isSecure }
+            return (left.lastUsed, left.created) < (right.lastUsed, right.created)
+        }
+        for cookie in order.prefix(candidates.count - limit) { cookies[cookie.key] = nil }
+    }
+
+    // MARK: Sending
+
+    /// The value of `Cookie`, nil where there is nothing to send. What is sent counts as used.
+    ///
+    /// - Parameter isSameSite: false for a request that another site led to, such as behind a redirect: then only what says `SameSite=None`
+    ///   goes along, and with safe methods what says `Lax` or nothing.
+    package mutating func field(
+        for origin: CookieOrigin, isSameSite: Bool = true, isSafeMethod: Bool = true, now: Double
+    ) -> String? {
+        let chosen = cookies.values.filter { cookie in
+            !cookie.isExpired(at: now) && origin.pathMatches(cookie.key.path) && (!cookie.isSecure || origin.isSecure)
+                && (cookie.key.isHostOnly ? cookie.key.domain == origin.host : origin.domainMatches(cookie.key.domain))
+                && (isSameSite || goesAcrossSites(cookie, isSafeMethod))
+        }
+        guard !chosen.isEmpty else { return nil }
+        for cookie in chosen { cookies[cookie.key]?.lastUsed = now }
+        return chosen.sorted { left, right in
+            let lengths = (left.key.path.utf8.count, right.key.path.utf8.count)
+            if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
+            return (left.created, left.key.name) < (right.created, right.key.name)
+        }.map(\.pair).joined(separator: "; ")
+    }
+
+    private func goesAcrossSites(_ cookie: Cookie, _ isSafeMethod: Bool) -> Bool {
+        switch cookie.sameSite {
+        case SetCookie.SameSite.none?: true
+        case .lax?, nil: isSafeMethod
+        case .strict?: false
+        }
+    }
+}
