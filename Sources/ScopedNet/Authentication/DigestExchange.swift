@@ -1,0 +1,41 @@
+/// What is known of one protection space that asks for digest: which nonce to use, how often it was used, and whether another attempt has a point.
+/// (pure)
+package struct DigestExchange: Sendable {
+    package enum Decision: Sendable, Hashable {
+        case answer(DigestChallenge, count: UInt32)
+        /// The same credentials were refused: asking again would go round in circles.
+        case giveUp
+        /// No challenge anybody here can answer.
+        case unsupported
+    }
+
+    private var challenge: DigestChallenge?
+    private var count: UInt32 = 0
+
+    package init() {}
+
+    /// For a request before it is sent: the known nonce once more (section 3.6), or nil where none is known.
+    package mutating func preempt() -> (challenge: DigestChallenge, count: UInt32)? {
+        guard let challenge, count < .max else { return nil }
+        count += 1
+        return (challenge, count)
+    }
+
+    /// A 401 or 407 came.
+    ///
+    /// - Parameters:
+    ///   - fields: the values of `WWW-Authenticate` or `Proxy-Authenticate`.
+    ///   - answered: the nonce that the refused request carried; nil when it carried no answer. A server that says it is stale, gets another
+    ///     answer, once: not for a nonce that is stale from the start.
+    ///   - wasStale: whether that answer was itself one to a stale nonce.
+    package mutating func refused(fields: [String], answered: String?, wasStale: Bool = false) -> Decision {
+        guard let fresh = DigestChallenge.first(in: fields) else { return .unsupported }
+        if answered != nil, !fresh.isStale || wasStale || fresh.nonce == answered {
+            challenge = nil
+            return .giveUp
+        }
+        count = fresh.nonce == challenge?.nonce && count < .max ? count + 1 : 1
+        challenge = fresh
+        return .answer(fresh, count: count)
+    }
+}
