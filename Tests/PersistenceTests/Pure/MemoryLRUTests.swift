@@ -69,6 +69,35 @@ import Testing
         let all = lru.removeAll()
         #expect(all == [1] && lru.cost == 0)
     }
+
+    @Test func theOldestGoesFirstAndALookIsNoUse() {
+        var lru = MemoryLRU<Int, String>(capacity: 3)
+        for key in 1...3 { lru.insert("\(key)", for: key, cost: 1) }
+        let looked = lru.peek(1)
+        let used = lru.use(2) { value -> String in
+            value += "!"
+            return value
+        }
+        let unknown = (lru.peek(9), lru.use(9) { $0 }, lru.remove(9))
+        #expect(looked == "1" && used == "2!" && unknown.0 == nil && unknown.1 == nil && unknown.2 == nil)
+        lru.insert("4", for: 4, cost: 1)
+        let gone = lru.evict()
+        #expect(gone == ["1"] && lru.peek(2) == "2!" && Set(lru.keys) == [2, 3, 4])
+        let further = lru.evict(downTo: 1)
+        #expect(further == ["3", "2!"] && lru.cost == 1 && lru.count == 1)
+    }
+
+    @Test func aValueThatIsReplacedCostsWhatTheNewOneCosts() {
+        var lru = MemoryLRU<Int, String>(capacity: 10)
+        let first = lru.insert("a", for: 1, cost: 7)
+        let former = lru.insert("b", for: 1, cost: 2)
+        #expect(first == nil && former == "a" && lru.cost == 2 && lru.count == 1)
+        let removed = lru.remove(1)
+        let again = lru.insert("c", for: 2, cost: 3)
+        #expect(removed == "b" && again == nil && lru.cost == 3)
+        let all = lru.removeAll()
+        #expect(all == ["c"] && lru.count == 0 && lru.capacity == 10)
+    }
 }
 
 /// Numbers that follow from their seed.

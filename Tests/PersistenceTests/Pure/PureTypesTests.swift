@@ -15,6 +15,25 @@ import Testing
         #expect(found == sum)
     }
 
+    /// Of libxxhash 0.8.1: every way through stripes, words and bytes.
+    @Test(
+        arguments: [
+            (8, 0, 0xDAB9_9D95_C6F9_0092),
+            (12, 1, 0x3785_1F0D_89D2_3966),
+            (15, 2, 0x1168_48D3_D091_1219),
+            (31, 3, 0xA733_809B_8B79_7DE8),
+            (32, 0, 0x23C3_C17E_F790_FD97),
+            (33, 9, 0x3D2B_8606_A6E2_1B67),
+            (64, 0x1234_5678_9ABC_DEF0, 0xF5D7_DA99_A823_61FB),
+            (71, 0, 0xFDB8_DFC5_7001_41A7),
+            (100, .max, 0x7D5C_A39D_FCFB_EACA),
+        ] as [(Int, UInt64, UInt64)])
+    func sumsOfEveryLength(count: Int, seed: UInt64, sum: UInt64) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 + 3) }
+        let found = bytes.withUnsafeBytes { XXHash64.hash($0, seed: seed) }
+        #expect(found == sum)
+    }
+
     @Test func everyBitCounts() {
         let bytes = [UInt8](repeating: 7, count: 100)
         let sum = bytes.withUnsafeBytes { XXHash64.hash($0, seed: 1) }
@@ -35,6 +54,26 @@ import Testing
         second.add("bc")
         #expect(first.value != second.value)
     }
+
+    @Test func whatIsAddedIsHashedWithWhatWasBefore() {
+        var sum = Checksum(seed: 7)
+        #expect(sum.value == 7)
+        sum.add("abc")
+        let text = "abc".withBytes { XXHash64.hash($0, seed: 7) }
+        #expect(sum.value == text && sum.stored == Int64(bitPattern: text))
+        sum.add(Data([1, 2]))
+        let data = [UInt8(1), 2].withUnsafeBytes { XXHash64.hash($0, seed: text) }
+        #expect(sum.value == data)
+        sum.add(0x0102)
+        let number = [UInt8(2), 1, 0, 0, 0, 0, 0, 0].withUnsafeBytes { XXHash64.hash($0, seed: data) }
+        #expect(sum.value == number)
+    }
+
+    /// Two spellings of one letter are two keys, as they are on disk.
+    @Test func stringsAreComparedByTheirBytes() {
+        #expect("".hasSameBytes(as: "") && "a".hasSameBytes(as: "a") && !"a".hasSameBytes(as: "b") && !"a".hasSameBytes(as: "ab"))
+        #expect("\u{e9}" == "e\u{301}" && !"\u{e9}".hasSameBytes(as: "e\u{301}"))
+    }
 }
 
 @Suite(.leavesNothing) struct FrameLayoutTests {
@@ -49,6 +88,16 @@ import Testing
         #expect(layout.frames(of: 65_535..<65_537) == 0..<2)
         #expect(layout.frames(of: 65_536..<131_072) == 1..<2)
         #expect(layout.frames(of: 199_999..<200_000) == 3..<4)
+        #expect(layout.frames(of: 0..<65_536) == 0..<1)
+        #expect(layout.frame(0) == 0..<65_536 && layout.frame(2) == 131_072..<196_608 && layout.frame(3) == 196_608..<200_000)
+        #expect(layout.trailerSize == 32 && layout.fileSize == 200_032 && FrameLayout.frameSize == 65_536)
+    }
+
+    @Test func aFrameInTheWrongPlaceIsNotTheSame() {
+        let bytes = [UInt8](repeating: 1, count: 10)
+        let sums = (0..<2).map { index in bytes.withUnsafeBytes { FrameLayout.checksum($0, frame: index) } }
+        let trailers = (0..<2).map { length in bytes.withUnsafeBytes { FrameLayout.checksum(ofTrailer: $0, length: length) } }
+        #expect(sums[0] != sums[1] && trailers[0] != trailers[1])
     }
 }
 
@@ -62,6 +111,20 @@ import Testing
         #expect(EvictionPolicy(limit: -5, used: 0, free: nil).capacity == 0)
         #expect(EvictionPolicy(limit: 0, used: 0, free: nil).bytesToFree(used: 1) == 1)
         #expect(EvictionPolicy(limit: .max, used: 0, free: nil).bytesToFree(used: 1 << 40) == nil)
+    }
+
+    @Test func theSharesHoldForAnyCapacity() {
+        let odd = EvictionPolicy(limit: 1_099, used: 0, free: nil)
+        #expect(odd.bytesToFree(used: 1_044) == nil && odd.bytesToFree(used: 1_045) == 1_045 - 989)
+        #expect(EvictionPolicy(limit: 99, used: 0, free: nil).bytesToFree(used: 95) == 95 - 89)
+    }
+
+    @Test func aCacheTakesAFifthOfWhatItCouldHave() {
+        #expect(EvictionPolicy(limit: .max, used: 100, free: 404).capacity == 100)
+        #expect(EvictionPolicy(limit: 99, used: 100, free: 404).capacity == 99)
+        #expect(EvictionPolicy(limit: .max, used: 0, free: -5).capacity == 0)
+        #expect(EvictionPolicy(limit: .max, used: .max, free: 1).capacity == .max / 5)
+        #expect(EvictionPolicy.batch == 200)
     }
 }
 
@@ -92,76 +155,31 @@ import Testing
         let isKnown = (90..<100).contains { log.isCurrent(EntryKey("\($0)"), since: UInt64($0)) }
         #expect(!isOld && isNew && !isKnown)
     }
-}
 
-@Suite(.leavesNothing) struct WriteBackQueueTests {
-    private func entry(_ key: String, _ variant: String = "", partition: String = "", generation: Int64) -> Entry {
-        Entry(
-            key: EntryKey(key, partition: partition), variant: variant, metadata: Data(), body: EntryBody(storage: .data(Data())),
-            storedAt: Date(timeIntervalSince1970: 0), freshUntil: nil, isRevalidatable: true, generation: generation)
+    @Test func itForgetsTheOlderHalfAndNoMore() {
+        var log = InvalidationLog(limit: 4)
+        for index in 0..<4 { log.record(EntryKey("\(index)")) }
+        #expect(log.isCurrent(EntryKey("other"), since: 0), "as many as it may hold")
+        log.record(partition: "p")
+        // Of the positions 1…5 the middle is 3: what was taken before is refused, what was taken then is told by what is left.
+        #expect(log.position == 5 && !log.isCurrent(EntryKey("other"), since: 2) && log.isCurrent(EntryKey("other"), since: 3))
+        #expect(!log.isCurrent(EntryKey("3"), since: 3) && log.isCurrent(EntryKey("3"), since: 4))
+        #expect(!log.isCurrent(EntryKey("any", partition: "p"), since: 4) && log.isCurrent(EntryKey("any", partition: "p"), since: 5))
     }
 
-    @Test func laterChangesReplaceEarlierOnes() {
-        var queue = WriteBackQueue()
-        queue.put(.init(entry: entry("a", generation: 1)), at: .seconds(1))
-        queue.put(.init(entry: entry("a", generation: 2)), at: .seconds(2))
-        queue.put(.init(entry: entry("a", "v", generation: 3)), at: .seconds(3))
-        queue.update(
-            MetadataUpdate(variant: "v", generation: 3, metadata: Data([1]), freshUntil: nil, isRevalidatable: true), of: EntryKey("a"),
-            at: .seconds(4))
-        #expect(queue.count == 1 && queue.oldest == .seconds(1))
-        let batch = queue.takeBatch(keys: 10, bytes: 1 << 20)
-        #expect(batch.writes.map { $0.write.puts.map(\.entry.generation) } == [[2, 3]])
-        #expect(batch.writes[0].write.puts[1].entry.metadata == Data([1]))
-        #expect(queue.isEmpty && queue.cost == 0 && queue.oldest == nil)
+    @Test func partitionsAreForgottenToo() {
+        var log = InvalidationLog(limit: 2)
+        for name in ["a", "b", "c"] { log.record(partition: name) }
+        let inA = EntryKey("k", partition: "a")
+        let inC = EntryKey("k", partition: "c")
+        #expect(
+            !log.isCurrent(inA, since: 1) && log.isCurrent(inA, since: 2) && !log.isCurrent(inC, since: 2) && log.isCurrent(inC, since: 3))
     }
 
-    @Test func aClearDropsWhatCameBeforeAndComesFirst() {
-        var queue = WriteBackQueue()
-        queue.put(.init(entry: entry("a", partition: "p", generation: 1)), at: .zero)
-        queue.put(.init(entry: entry("a", partition: "q", generation: 2)), at: .zero)
-        queue.clear(partition: "p", at: .zero)
-        queue.put(.init(entry: entry("b", partition: "p", generation: 3)), at: .zero)
-        let batch = queue.takeBatch(keys: 10, bytes: 1 << 20)
-        #expect(batch.clearedPartitions == [ExactString("p")] && batch.hasInvalidations)
-        #expect(batch.writes.flatMap { $0.write.puts.map(\.entry.generation) } == [2, 3])
-    }
-
-    @Test func batchesAreBounded() {
-        var queue = WriteBackQueue()
-        for index in 0..<100 { queue.put(.init(entry: entry("\(index)", generation: Int64(index))), at: .zero) }
-        let first = queue.takeBatch(keys: 30, bytes: .max)
-        let second = queue.takeBatch(keys: 100, bytes: 1)
-        #expect(first.writes.count == 30 && second.writes.count == 1 && queue.count == 69)
-        #expect(queue.oldest != nil)
-    }
-
-    @Test func whatComesBackStandsBehindWhatCameSince() {
-        var queue = WriteBackQueue()
-        queue.put(.init(entry: entry("a", generation: 1)), at: .zero)
-        queue.put(.init(entry: entry("a", "v", generation: 2)), at: .zero)
-        queue.put(.init(entry: entry("b", generation: 3)), at: .zero)
-        let batch = queue.takeBatch(keys: 10, bytes: .max)
-        queue.put(.init(entry: entry("a", generation: 4)), at: .seconds(5))
-        queue.remove(EntryKey("b"), isInvalidation: true, at: .seconds(5))
-        queue.restore(batch, at: .seconds(6))
-        let again = queue.takeBatch(keys: 10, bytes: .max)
-        let writes = Dictionary(uniqueKeysWithValues: again.writes.map { ($0.key.name, $0.write) })
-        #expect(writes["a"]?.puts.map(\.entry.generation).sorted() == [2, 4])
-        #expect(writes["b"]?.deletesKey == true && writes["b"]?.puts.isEmpty == true && writes["b"]?.isInvalidation == true)
-        #expect(queue.cost == 0)
-    }
-
-    @Test func withoutADiskOnlyRemovalsAreLeft() {
-        var queue = WriteBackQueue()
-        for index in 0..<5 { queue.put(.init(entry: entry("\(index)", generation: Int64(index))), at: .zero) }
-        let failed = queue.takeBatch(keys: 2, bytes: .max)
-        queue.becomeRemovals(with: failed, limit: 10, at: .zero)
-        let batch = queue.takeBatch(keys: 10, bytes: .max)
-        #expect(batch.writes.count == 5 && batch.writes.allSatisfy { $0.write.deletesKey && $0.write.puts.isEmpty })
-        #expect(!batch.hasInvalidations)
-        queue.becomeRemovals(with: batch, limit: 4, at: .zero)
-        let all = queue.takeBatch(keys: 10, bytes: .max)
-        #expect(all.clearsAll && all.writes.isEmpty)
+    @Test func aClearIsTheNewestThereIs() {
+        var log = InvalidationLog()
+        log.record(EntryKey("a"))
+        log.recordAll()
+        #expect(log.position == 2 && !log.isCurrent(EntryKey("b"), since: 1) && log.isCurrent(EntryKey("a"), since: 2))
     }
 }

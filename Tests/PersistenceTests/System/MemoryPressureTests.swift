@@ -8,19 +8,6 @@ import Testing
 @Suite(.leavesNothing) struct MemoryPressureTests {
     let folder = TestFolder()
 
-    @Test func theServiceManagersWordComesFirst() {
-        let roots = MemoryPressurePlan.Roots(membership: "", controlGroups: ["/g"], machine: "/m")
-        let told = MemoryPressurePlan.plans(
-            environment: ["MEMORY_PRESSURE_WATCH": "/w", "MEMORY_PRESSURE_WRITE": "c29tZQA="], controlGroups: "0::/user\n", roots: roots)
-        #expect(told == [MemoryPressurePlan(source: .serviceManager(path: "/w"), path: "/w", write: Data("some\0".utf8))])
-        let off = MemoryPressurePlan.plans(environment: ["MEMORY_PRESSURE_WATCH": "/dev/null"], controlGroups: "", roots: roots)
-        #expect(off.isEmpty)
-        let group = MemoryPressurePlan.plans(environment: [:], controlGroups: "9:name=systemd:/a\n0::/user/b\n", roots: roots)
-        #expect(group.map(\.path) == ["/g/user/b/memory.pressure", "/m"])
-        let root = MemoryPressurePlan.plans(environment: [:], controlGroups: "0::/\n", roots: roots)
-        #expect(root.map(\.source) == [.machine])
-    }
-
     @Test func aPipeTells() async throws {
         let path = folder.path + "/pipe"
         mkfifo(path, 0o600)

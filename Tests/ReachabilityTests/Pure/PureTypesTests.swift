@@ -36,6 +36,32 @@ import Testing
         #expect(try #require(IPAddress("fd00::1")).isUsableSource)
         #expect(try !#require(IPAddress("::1")).isUsableSource)
     }
+
+    @Test func octetsAreThoseOfTheText() {
+        #expect(IPAddress(1, 2, 3, 4).description == "1.2.3.4" && IPAddress(1, 2, 3, 4).bytes == [1, 2, 3, 4])
+        #expect(IPAddress(255, 128, 64, 255).bytes == [255, 128, 64, 255])
+    }
+
+    @Test(arguments: [
+        ("223.255.255.255", false), ("224.0.0.1", true), ("239.255.255.255", true), ("240.0.0.1", false), ("feff::1", false),
+        ("ff00::", true),
+        ("224::1", false),
+    ])
+    func groupsAreToldFromHosts(text: String, isMulticast: Bool) throws {
+        #expect(try #require(IPAddress(text)).isMulticast == isMulticast)
+    }
+
+    @Test func onlyTheMappedRangeIsIPv4() throws {
+        for text in ["::1:ffff:a00:1", "1::ffff:a00:1", "::fffe:a00:1", "::feff:a00:1"] {
+            #expect(try #require(IPAddress(text)).family == .v6)
+        }
+        #expect(try #require(IPAddress("::ffff:a00:1")).family == .v4)
+    }
+
+    @Test func familiesHaveTheNumbersOfTheSystem() throws {
+        #expect(IPAddress(10, 0, 0, 1).systemFamily == 2)
+        #expect(try #require(IPAddress("::1")).systemFamily == 10)
+    }
 }
 
 @Suite(.leavesNothing) struct TargetTests {
@@ -60,6 +86,20 @@ import Testing
         let target = try #require(Target(text))
         #expect(target.subject == .address(try #require(IPAddress(address))))
         #expect(target.port == port)
+    }
+
+    @Test(
+        arguments: [
+            ("http://h", 80), ("ws://h", 80), ("https://h", 443), ("wss://h", 443), ("ftp://h", 21), ("ssh://h", 22), ("gopher://h", nil),
+        ]
+            as [(String, UInt16?)])
+    func aSchemeHasAPort(_ text: String, _ port: UInt16?) throws { #expect(try #require(Target(text)).port == port) }
+
+    @Test func aNameIsAsLongAsDNSAllows() {
+        let longest = String(repeating: "a", count: 253)
+        #expect(Target(longest) != nil && Target(longest + "a") == nil)
+        // The last byte before a space, and the first ones around DEL.
+        #expect(Target("a!b") != nil && Target("a~b") != nil && Target("a\u{7f}b") == nil && Target("a\u{80}b") != nil)
     }
 
     @Test(arguments: ["", "https://", "http:///path", "a b", "host:99999", "host:x", "[::1", "[example]:1", "ex\u{0}ample"])
@@ -153,6 +193,51 @@ import Testing
         #expect(first == .publish && second == .wait(until: .milliseconds(20)))
     }
 
+    @Test func withoutAnotherWordChangesAreGatheredForTwentyMilliseconds() {
+        var rule = SettleRule()
+        let first = rule.decide(from: nil, to: good, now: .zero)
+        let early = rule.decide(from: good, to: other, now: .milliseconds(1))
+        let late = rule.decide(from: good, to: other, now: .milliseconds(20))
+        #expect(first == .publish && early == .wait(until: .milliseconds(20)) && late == .publish)
+    }
+
+    @Test func aPathThatIsStillGoodGainsNothing() {
+        var rule = SettleRule(gain: .milliseconds(100), burst: .zero)
+        let first = rule.decide(from: nil, to: good, now: .zero)
+        let changed = rule.decide(from: good, to: other, now: .milliseconds(1))
+        var bad = NetworkPath(status: .unsatisfied(.noRoute))
+        bad.supportsDNS = true
+        let stillBad = rule.decide(from: self.bad, to: bad, now: .milliseconds(2))
+        #expect(first == .publish && changed == .publish && stillBad == .publish)
+    }
+
+    @Test func aGainThatWasLostBeginsAgain() {
+        var rule = SettleRule(gain: .milliseconds(100), burst: .zero)
+        var worse = bad
+        worse.supportsDNS = true
+        let first = rule.decide(from: nil, to: bad, now: .zero)
+        let gaining = rule.decide(from: bad, to: good, now: .milliseconds(10))
+        let lost = rule.decide(from: bad, to: worse, now: .milliseconds(50))
+        let again = rule.decide(from: worse, to: good, now: .milliseconds(60))
+        #expect(
+            first == .publish && gaining == .wait(until: .milliseconds(110)) && lost == .publish
+                && again == .wait(until: .milliseconds(160)))
+        let told = rule.decide(from: worse, to: good, now: .milliseconds(160))
+        let next = rule.decide(from: worse, to: good, now: .milliseconds(170))
+        #expect(told == .publish && next == .wait(until: .milliseconds(270)), "what was told is over")
+    }
+
+    @Test func aGainThatIsLostUntoldIsForgotten() {
+        var rule = SettleRule(gain: .milliseconds(100), burst: .milliseconds(20))
+        var worse = bad
+        worse.supportsDNS = true
+        _ = rule.decide(from: nil, to: bad, now: .zero)
+        _ = rule.decide(from: bad, to: good, now: .milliseconds(1))
+        let waits = rule.decide(from: bad, to: worse, now: .milliseconds(2))
+        let again = rule.decide(from: bad, to: good, now: .milliseconds(3))
+        #expect(waits == .wait(until: .milliseconds(20)) && again == .wait(until: .milliseconds(103)))
+    }
+
     @Test func aGainLastsBeforeItIsTold() {
         var rule = SettleRule(gain: .milliseconds(100), burst: .zero)
         func decide(from old: NetworkPath?, to new: NetworkPath, now: Duration) -> SettleRule.Verdict {
@@ -194,48 +279,6 @@ import Testing
     }
 }
 
-@Suite(.leavesNothing) struct HostResolutionTests {
-    private let addresses = [IPAddress(192, 0, 2, 1)]
-
-    @Test func theLastGoodAnswerIsKept() {
-        var resolution = HostResolution()
-        func want() -> Bool { resolution.want() }
-        func finish(_ answer: [IPAddress]?, now: Duration) -> Bool { resolution.finish(answer, now: now) }
-        #expect(resolution.reason == .resolving)
-        #expect(want())
-        #expect(!finish(addresses, now: .zero))
-        #expect(resolution.reason == nil)
-        #expect(want())
-        #expect(!finish(nil, now: .zero))
-        #expect(resolution.addresses == addresses && resolution.reason == nil)
-        #expect(resolution.retryAt == .seconds(1))
-    }
-
-    @Test func aWishDuringOneIsGrantedAfterIt() {
-        var resolution = HostResolution()
-        func want() -> Bool { resolution.want() }
-        func finish(_ answer: [IPAddress]?, now: Duration) -> Bool { resolution.finish(answer, now: now) }
-        #expect(want())
-        #expect(!want())
-        #expect(finish(addresses, now: .zero), "its answer may be older than the wish")
-        #expect(!finish(addresses, now: .zero))
-    }
-
-    @Test func failuresAreTriedAgainLaterAndLater() {
-        var resolution = HostResolution()
-        func want() -> Bool { resolution.want() }
-        func finish(_ answer: [IPAddress]?, now: Duration) -> Bool { resolution.finish(answer, now: now) }
-        var pauses: [Duration] = []
-        for _ in 0..<8 {
-            #expect(want())
-            #expect(!finish(nil, now: .zero))
-            pauses.append(resolution.retryAt ?? .zero)
-        }
-        #expect(resolution.reason == .nameNotResolved)
-        #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
-    }
-}
-
 @Suite(.leavesNothing) struct SmallPureTests {
     @Test func nameServersAreFound() {
         let text = "# nameserver 9.9.9.9\nsearch a b\nnameserver 127.0.0.53\r\nnameserver\tfe80::1%2\nnameserver x\nnameserver\noptions a\n"
@@ -250,6 +293,8 @@ import Testing
         #expect(!hasSlept(.seconds(5)))
         #expect(hasSlept(.seconds(65)))
         #expect(!hasSlept(.seconds(65) + .milliseconds(1)))
+        #expect(!hasSlept(.seconds(65) + .milliseconds(101)), "within what reading two clocks takes")
+        #expect(hasSlept(.seconds(65) + .milliseconds(202)))
     }
 
     @Test func kindsOfInterfaces() {

@@ -68,6 +68,7 @@ import Testing
     @Test(
         arguments: [
             ("min-fresh=5", 5), ("min-fresh=5, min-fresh=9", 9), ("min-fresh=x", 2_147_483_648), ("max-age=1", nil),
+            ("min-fresh=0", 0),
         ] as [(String, Double?)])
     func theLargerMinFreshWins(_ value: String, _ seconds: Double?) {
         #expect(control(value).minFresh == seconds)
@@ -87,6 +88,7 @@ import Testing
         #expect(control.staleWhileRevalidate == 30)
         #expect(control.staleIfError == 20)
         #expect(self.control("stale-while-revalidate").staleWhileRevalidate == 0)
+        #expect(self.control("stale-if-error").staleIfError == 0)
     }
 
     /// RFC 9111 section 5.4.

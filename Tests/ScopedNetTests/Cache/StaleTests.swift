@@ -76,6 +76,20 @@ import Testing
         #expect(table.send { _ in .init(502, body: "new") }.body == "new")
     }
 
+    @Test(arguments: [(499, true), (500, false)])
+    func onlyWhatIsNoErrorOfTheServerReplacesOne(_ status: Int, _ isServed: Bool) {
+        var table = CacheTable()
+        table.store(.init(status, HTTPFields(lines: ["Cache-Control: max-age=1, stale-if-error=60"]), body: "stored"))
+        table.wait(5)
+        #expect(table.send { _ in nil }.status == (isServed ? status : nil))
+    }
+
+    @Test(arguments: [(4.0, true), (3, false)])
+    func aWindowForErrorsIncludesItsLastSecond(_ window: Double, _ isServed: Bool) {
+        var table = table("max-age=1, stale-if-error=\(Int(window))")
+        #expect(table.send { _ in .init(503, body: "error") }.body == (isServed ? "stored" : "error"))
+    }
+
     @Test func offlineNothingIsSentBesideIt() {
         var table = table("max-age=1, stale-while-revalidate=60")
         let given = table.ask(HTTPFields(lines: ["Cache-Control: only-if-cached"]))

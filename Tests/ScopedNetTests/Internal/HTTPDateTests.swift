@@ -46,6 +46,18 @@ import Testing
         #expect(parse(text) == nil)
     }
 
+    /// Also in the first seconds of a day: 2026-11-21 00:00:10.
+    @Test func fiftyYearsAreCountedToTheSecond() {
+        let now = HTTPDate(secondsSince1970: 1_795_219_210)
+        #expect(HTTPDate("Saturday, 21-Nov-76 00:00:10 GMT", now: now)?.description == "Sat, 21 Nov 2076 00:00:10 GMT")
+        #expect(HTTPDate("Saturday, 21-Nov-76 00:00:11 GMT", now: now)?.description == "Sun, 21 Nov 1976 00:00:11 GMT")
+    }
+
+    @Test func ofTwoDatesOneIsEarlierUnlessTheyAreTheSame() {
+        let (first, second) = (HTTPDate(secondsSince1970: 1), HTTPDate(secondsSince1970: 2))
+        #expect(first < second && !(second < first) && !(first < first))
+    }
+
     /// RFC 9110 section 5.6.7: what appears to be more than 50 years in the future is in the past.
     @Test(arguments: [
         ("Saturday, 15-Jun-74 12:00:00 GMT", "Fri, 15 Jun 2074 12:00:00 GMT"),

@@ -236,4 +236,27 @@ import Testing
         #expect(!mask.maskedURL("https://user:hunter2@\u{301}host/").contains("hunter2"))
         #expect(mask.maskedValue("Bearer x", ofField: "Authorization") == "Bearer ***")
     }
+
+    @Test(arguments: [
+        ("application/x-www-form-urlencoded", "a=1&token=s", "a=1&token=***"), ("application/json", #"{"token":"s"}"#, #"{"token":"***"}"#),
+        ("application/problem+json", #"{"token":"s"}"#, #"{"token":"***"}"#), ("text/plain", #"{"token":"s"}"#, #"{"token":"s"}"#),
+        ("text/plain", "token=s", "token=s"),
+    ])
+    func bodiesAreMaskedByTheirMediaType(type: String, text: String, expected: String) {
+        #expect(SecretMask().maskedBody(text, mimeType: type) == expected)
+    }
+
+    @Test(arguments: [
+        (#"{"":"x","token":"s"}"#, #"{"":"x","token":"***"}"#), (#"{"a\\":"b","token":"s"}"#, #"{"a\\":"b","token":"***"}"#),
+        ("{\"token\"\t:\r\"s\"}", "{\"token\"\t:\r\"***\"}"), (#"{"token":!s,"a":1}"#, #"{"token":"***","a":1}"#),
+    ])
+    func brokenAndUnusualJSONIsMasked(text: String, expected: String) { #expect(SecretMask().maskedJSON(text) == expected) }
+
+    /// 16 KiB of text and 1 KiB of anything else are part of the command, one byte more is not.
+    @Test(arguments: [(UInt8(0x78), 16 << 10), (0, 1 << 10)])
+    func bodiesAreShownUpToTheirLimit(byte: UInt8, limit: Int) {
+        let shown = command("POST", body: .bytes([UInt8](repeating: byte, count: limit))).description
+        let omitted = command("POST", body: .bytes([UInt8](repeating: byte, count: limit + 1))).description
+        #expect(!shown.contains("body.bin") && omitted.contains("body.bin") && omitted.contains("\(limit + 1) bytes"))
+    }
 }

@@ -1,4 +1,5 @@
 import CleanSlate
+import FoundationEssentials
 import Testing
 
 @testable import ScopedNet
@@ -34,6 +35,22 @@ import Testing
             let output = try decode([sample.coded[..<split], sample.coded[split...]], sample.encoding)
             try #require(output == sample.decoded, "split at \(split)")
         }
+    }
+
+    @Test func wholeBodiesAreDecodedAndUnknownCodingsLeftAsTheyAre() throws {
+        let coded = Data(CodedBodies.gzip(CodedBodies.text))
+        let decoded = try ContentCoding.decoded(coded, coding: "gzip", limits: .default)
+        let unknown = try ContentCoding.decoded(coded, coding: "unknown", limits: .default)
+        #expect(decoded == Data(CodedBodies.text) && unknown == coded)
+        #expect(throws: ContentDecodingError.self) { try ContentCoding.decoded(coded.dropLast(9), coding: "gzip", limits: .default) }
+    }
+
+    @Test func ofABrokenErrorDocumentItsBeginningIsLeft() {
+        let coded = Data(CodedBodies.gzip(CodedBodies.text))
+        let cut = ContentCoding.decodedPrefix(coded.dropLast(9), coding: "gzip", limits: .default)
+        #expect(!cut.isEmpty && Data(CodedBodies.text).starts(with: cut))
+        let unknown = ContentCoding.decodedPrefix(coded, coding: "unknown", limits: .default)
+        #expect(unknown == coded)
     }
 
     @Test(arguments: CodedBodies.samples)

@@ -46,7 +46,10 @@ import Testing
     @Test func beginningsOfNames() {
         func begins(_ line: String) -> Bool { Array(line.utf8).withUnsafeBytes { ResponseHeadParser.beginsWithFramingName($0) } }
         for line in ["Content-Length: 1", "content-length:1", "TRANSFER-ENCODING : x", "Transfer-Encoding\t: x"] { #expect(begins(line)) }
-        for line in ["Content-Lengths: 1", "Content-Length", "Content-Leng: 1", "X-Transfer-Encoding: x", ""] { #expect(!begins(line)) }
+        for line in [
+            "Content-Lengths: 1", "Content-Length", "Content-Leng: 1", "X-Transfer-Encoding: x", "Xontent-Length: 1", "Content\rLength: 1",
+            "",
+        ] { #expect(!begins(line)) }
     }
 
     @Test func theNextHeadStartsAnew() throws {
