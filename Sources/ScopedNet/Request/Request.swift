@@ -80,7 +80,7 @@ public final class Request<Value: Sendable>: Sendable {
         var error: NetworkError?
         let settled = known ?? prepare(description, &error)
         if let extra = consume extra { handlers.merge(extra) }
-        let run = RequestRun(
+        let run = RunCore(
             template: settled, requestID: id, session: session, decoder: decoder.any, handlers: consume handlers, stream: stream,
             scope: bag?.label,
             repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
@@ -95,7 +95,7 @@ public final class Request<Value: Sendable>: Sendable {
         case .accepted(let replaced):
             for old in replaced { _ = old.cancel(.replaced) }
         }
-        var previous: RequestRun? = run
+        var previous: RunCore? = run
         state.withLock { state in
             swap(&state.last, &previous)
             if known == nil, error == nil, state.description === description { state.template = settled }
@@ -147,7 +147,7 @@ public final class Request<Value: Sendable>: Sendable {
     // MARK: Reading
 
     /// The latest run, if the request was ever started.
-    package var last: RequestRun? { state.withLock { $0.last } }
+    package var last: RunCore? { state.withLock { $0.last } }
 
     /// Where the latest run is; `created` before the first start.
     public var status: RunStatus {
@@ -198,7 +198,7 @@ private struct RequestState: ~Copyable {
     var armed = RunHandlers()
     var delegate: DelegateReference?
     var token: HandleToken?
-    var last: RequestRun?
+    var last: RunCore?
 }
 
 extension RunHandlers {

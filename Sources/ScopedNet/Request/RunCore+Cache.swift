@@ -231,7 +231,7 @@ extension RunCore {
         let (cache, key) = (visit.cache, visit.key)
         var handlers = RunHandlers()
         handlers.resolve = { _ in cache.endRefresh(key) }
-        let run = RequestRun(
+        let run = RunCore(
             template: template, requestID: id, session: session, decoder: refreshDecoder, handlers: handlers, repeatKey: nil,
             origin: origin,
             preparationError: nil)

@@ -5,11 +5,14 @@ import Synchronization
 
 /// One run of a request: what the agent retains from start to end, the bags link, and the transport reports to.
 ///
-/// Its files: this one holds the gate and the ending; `RunCore+Drive` takes it from stage to stage; `RunCore+Sink` hears the transport;
-/// `RunCore+Delivery` calls the user. `RequestRun` adds the closures and the outcome.
-package class RunCore: BagMember, @unchecked Sendable {
+/// Its files: this one holds what it consists of, and the gate; `RunCore+Drive` takes it from stage to stage; `RunCore+Sink` hears the
+/// transport; `RunCore+Value` makes of a response what was asked for; `RunCore+Delivery` and `RunCore+Calls` call the user; `RunCore+End` takes
+/// it out of the agent.
+package final class RunCore: BagMember, @unchecked Sendable {
     // Safety: every stored property says who may touch it. What is not atomic is either immutable, or handed from stage to stage (one
-    // stage at a time, each hand-over through a lock or queue), or owned by whoever won the gate's last step.
+    // stage at a time, each hand-over through a lock or queue), or owned by whoever won the gate's last step. `handlers` is written in `init`;
+    // success, failure and progress closures belong to whoever won that step (and to the delivery executor while a call is admitted, during
+    // which nobody can win). `outcome` is written by the last stage and read by the delivery executor, which the stage handed the run to.
 
     package enum Delivery: Sendable { case events, ending, cancelled }
 
@@ -26,17 +29,23 @@ package class RunCore: BagMember, @unchecked Sendable {
     let preparationError: NetworkError?
     private let listensToProgress: Bool
     package let ticket: CensusTicket?
+    let decoder: AnyDecoder
+    /// All handlers run on the run's own lane, as nearly always.
+    let isUniform: Bool
+    /// What `handlers` held at first: who is about to ask for an admission may not look there yet.
+    let interest: RunInterest
+    let stream: BodyStream?
 
     // Atomic.
     private let gate = Atomic<UInt32>(RunGate().word)
-    private let stageWord = Atomic<UInt64>(RunStage.idle.word)
-    private let suspended = Atomic<Bool>(false)
-    private let retired = Atomic<Bool>(false)
-    private let departure = Atomic<UInt8>(0)
-    private let rareFlag = Atomic<Bool>(false)
+    let stageWord = Atomic<UInt64>(RunStage.idle.word)
+    let suspended = Atomic<Bool>(false)
+    let retired = Atomic<Bool>(false)
+    let departure = Atomic<UInt8>(0)
+    let rareFlag = Atomic<Bool>(false)
     /// Others may wait for what it is getting.
     let leadsFlight = Atomic<Bool>(false)
-    private let attemptCounter = Atomic<Int>(1)
+    let attemptCounter = Atomic<Int>(1)
     /// Whether the transport was ever asked to do something: until then no server can know of the run.
     let reachedTransport = Atomic<Bool>(false)
 
@@ -57,6 +66,10 @@ package class RunCore: BagMember, @unchecked Sendable {
     @exclusivity(unchecked) private(set) var exchangeID = TransferID()
     @exclusivity(unchecked) var attempts = AttemptList()
     @exclusivity(unchecked) var drive = DriveState()
+
+    // Of whoever won the gate's last step.
+    var handlers: RunHandlers
+    var outcome: RunOutcome?
 
     struct DriveState {
         var silentReconnects = 0
@@ -80,14 +93,32 @@ package class RunCore: BagMember, @unchecked Sendable {
         var isFileCommitted = false
     }
 
-    override final var stepNumber: UInt64 { id }
-    override final var asRun: RunCore? { self }
+    override var stepNumber: UInt64 { id }
+    override var asRun: RunCore? { self }
 
     package init(
-        id: UInt64, template: RequestTemplate, session: Session, lane: DeliveryLane, feed: EventFeed?, listensToProgress: Bool,
-        repeatKey: RequestAgent.RepeatKey?,
-        origin: CodeOrigin, preparationError: NetworkError?
+        template: RequestTemplate, requestID: UInt64, session: Session, decoder: AnyDecoder, handlers: consuming RunHandlers,
+        stream: BodyStream? = nil, scope: String? = nil, repeatKey: RequestAgent.RepeatKey?, origin: CodeOrigin,
+        preparationError: NetworkError?
     ) {
+        self.decoder = decoder
+        self.stream = stream
+        let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
+        isUniform = handlers.fits(lane)
+        interest = RunInterest(handlers)
+        let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty || !handlers.cached.isEmpty
+        let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
+        let observers = session.configuration.observers
+        let id = Identifier.next()
+        var feed: EventFeed?
+        if wantsEvents || wantsProgress || !observers.isEmpty {
+            let info = RunInfo(
+                id: id, requestID: requestID, method: template.method.rawValue, url: template.url.description,
+                headers: template.fields, scope: scope ?? ScopeName.ofTask, release: template.options.release, tag: template.options.tag,
+                userInfo: template.options.userInfo, origin: origin.description)
+            feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
+        }
+        self.handlers = handlers
         self.id = id
         self.template = template
         self.session = session
@@ -96,10 +127,11 @@ package class RunCore: BagMember, @unchecked Sendable {
         self.origin = origin
         self.repeatKey = repeatKey
         self.preparationError = preparationError
-        self.listensToProgress = listensToProgress
+        listensToProgress = wantsProgress || !observers.isEmpty
         ticket = Census.ticket(inheriting: session.ticket)
         super.init()
         LiveObjects.born(.run)
+        if let ticket { ticket.watch(self, .run, origin: origin.description, closures: self.handlers.origins) }
     }
 
     deinit {
@@ -271,245 +303,4 @@ package class RunCore: BagMember, @unchecked Sendable {
         guard rareFlag.load(ordering: .acquiring) else { return nil }
         return Rare.of(id).bags.first { $0.isClosed }
     }
-
-    // MARK: Stages
-
-    /// For snapshots; the drive's own number is in `exchange`.
-    var attemptNumber: Int { attemptCounter.load(ordering: .relaxed) }
-    func countAttempt() { attemptCounter.store(exchange.attempt, ordering: .relaxed) }
-
-    var stage: RunStage { RunStage(word: stageWord.load(ordering: .sequentiallyConsistent)) }
-
-    func enter(_ stage: RunStage) { stageWord.store(stage.word, ordering: .sequentiallyConsistent) }
-
-    func leave(_ stage: RunStage, for next: RunStage) -> Bool {
-        stageWord.compareExchange(expected: stage.word, desired: next.word, ordering: .sequentiallyConsistent).exchanged
-    }
-
-    /// Takes the work of the present stage back. Idempotent, never blocks.
-    func abortStage() {
-        let stage = stage
-        StepDoor.pass(.stageRead, id)
-        switch stage {
-        case .idle, .working, .parked: break
-        case .queued(let number): _ = session.admission.remove(self, exchange: number)
-        case .transferring(let number): session.transport.cancel(TransferID(number: number))
-        case .waiting: break
-        }
-        cancelWaits()
-    }
-
-    // MARK: Rarely used state
-
-    /// Timers, further bags: most runs never have any, so they live in a table beside the run.
-    struct Rare {
-        /// Timers, by the number of the exchange they were set for.
-        var waits: [UInt64: any Cancellable] = [:]
-        var links: [BagMember] = []
-        var bags: [BagStorage] = []
-
-        private static let stripes: [Shard] = (0..<16).map { _ in Shard() }
-        private final class Shard: Sendable { let table = Lock<[UInt64: Rare]>([:]) }
-
-        static func of(_ id: UInt64) -> Rare { stripes[Int(id & 15)].table.withLock { $0[id] } ?? Rare() }
-
-        static func update<Result>(_ id: UInt64, _ body: (inout Rare) -> Result) -> Result {
-            stripes[Int(id & 15)].table.withLock { body(&$0[id, default: Rare()]) }
-        }
-
-        /// Nil when there is nothing; makes nothing.
-        static func ifAny<Result>(_ id: UInt64, _ body: (inout Rare) -> Result) -> Result? {
-            stripes[Int(id & 15)].table.withLock { table in
-                guard let index = table.index(forKey: id) else { return nil }
-                return body(&table.values[index])
-            }
-        }
-
-        static func take(_ id: UInt64) -> Rare? { stripes[Int(id & 15)].table.withLock { $0.removeValue(forKey: id) } }
-    }
-
-    /// A timer of one exchange. The caller looks at the stage afterwards: it may be over.
-    func setWait(_ wait: any Cancellable, exchange number: UInt64) {
-        Rare.update(id) { $0.waits[number] = wait }
-        noteRare()
-    }
-
-    func cancelWait(exchange number: UInt64) {
-        guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        Rare.ifAny(id) { $0.waits.removeValue(forKey: number) }??.cancel()
-    }
-
-    private func cancelWaits() {
-        guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        let waits = Rare.ifAny(id) { rare in
-            defer { rare.waits = [:] }
-            return rare.waits
-        }
-        waits?.values.forEach { $0.cancel() }
-    }
-
-    /// After something was put in the table. A run that has left the agent meanwhile takes it out itself: nobody else will.
-    private func noteRare() {
-        rareFlag.store(true, ordering: .sequentiallyConsistent)
-        if isRetired { dropRare() }
-    }
-
-    private func dropRare() {
-        // Released here, outside the table's lock.
-        let rare = Rare.take(id)
-        rare?.waits.values.forEach { $0.cancel() }
-    }
-
-    /// Puts a run that is under way into one more bag.
-    func join(_ storage: BagStorage) -> Bool {
-        let link = RunLink(self)
-        Rare.update(id) {
-            $0.links.append(link)
-            $0.bags.append(storage)
-        }
-        noteRare()
-        guard storage.insert(link) else {
-            _ = cancel(storage.endReason ?? .ownerReleased)
-            return false
-        }
-        // It ended while it was being put in.
-        if gateState.isOver || gateState.phase == .ending {
-            link.leaveBag()
-            return false
-        }
-        return true
-    }
-
-    func leaveBags() {
-        leaveBag()
-        guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        let links = Rare.ifAny(id) { rare in
-            defer { rare.links = [] }
-            return rare.links
-        }
-        links?.forEach { $0.leaveBag() }
-    }
-
-    // MARK: The end
-
-    // A cancelled run leaves the agent when its last word is said and no work goes on; whichever is last takes it out.
-    private static let said: UInt8 = 1
-    private static let workOver: UInt8 = 2
-
-    /// After a cancellation: nothing is left to be called.
-    func lastWordSaid(onLane: Bool = false) {
-        if noteLastWord() { retire(onLane: onLane) }
-    }
-
-    /// - Returns: true when the run is to leave the agent now.
-    func noteLastWord() -> Bool {
-        let parts = departure.bitwiseOr(Self.said, ordering: .sequentiallyConsistent).newValue
-        return parts & Self.workOver != 0 || !isMuted
-    }
-
-    /// The work of a muted run came to its end or was stopped.
-    func workEnded(onLane: Bool = false) {
-        let parts = departure.bitwiseOr(Self.workOver, ordering: .sequentiallyConsistent).newValue
-        if parts & Self.said != 0 { retire(onLane: onLane) }
-    }
-
-    /// The run's last step: no user code of it is pending.
-    ///
-    /// On a delivery executor the agent's count is settled by the lane, after it has let the run go: when `idle()` returns the run is gone too.
-    func retire(onLane: Bool = false) {
-        guard noteRetired() else { return }
-        agent.remove(self)
-        if onLane {
-            mustSettle = true
-        } else {
-            agent.settle(id)
-        }
-    }
-
-    /// - Returns: true for the one who is to take the run out of the agent.
-    func noteRetired() -> Bool {
-        StepDoor.pass(.beforeEnd, id)
-        guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return false }
-        endFlight()
-        if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
-        return true
-    }
-
-    package var isRetired: Bool { retired.load(ordering: .sequentiallyConsistent) }
-
-    // MARK: Suspending
-
-    /// - Returns: true when this changed something.
-    func setSuspended(_ value: Bool) -> Bool {
-        guard mayGoOn, suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
-        feed?.push(observed: value ? .suspended : .resumed, from: self)
-        switch stage {
-        case .transferring(let number): applySuspension(TransferID(number: number))
-        case .parked:
-            if !value, leave(.parked, for: .idle) { submitAttempt() }
-        case .idle, .queued, .waiting, .working: break
-        }
-        return true
-    }
-
-    /// Tells the transport what holds now, and again when that changed meanwhile: the last word it hears is the right one, whichever
-    /// thread says it.
-    func applySuspension(_ transfer: TransferID) {
-        var value = isSuspended
-        while true {
-            value ? session.transport.suspend(transfer) : session.transport.resume(transfer)
-            let now = isSuspended
-            if now == value { return }
-            value = now
-        }
-    }
-
-    var isSuspended: Bool { suspended.load(ordering: .sequentiallyConsistent) }
-
-    // MARK: Closures and outcome
-
-    /// Whether something is to be said after a cancellation.
-    var hasLastWord: Bool { fatalError("RequestRun") }
-    /// For the census: what was not destroyed although the run has ended.
-    var heldClosures: [String] { [] }
-    /// Destroys success, failure, progress and delegate; keeps what `hasLastWord` is about.
-    func releaseHandlers() { fatalError("RequestRun") }
-    /// The body goes to a reader while it arrives.
-    var hasStream: Bool { false }
-    func bodyDestination() -> BodyDestination { .memory(limit: template.options.maxBodyBytes) }
-    /// True when `process` costs nothing and may run on the network thread.
-    func canProcessInline(_ result: TransferResult) -> Bool { fatalError("RequestRun") }
-    /// Makes the outcome of a complete, accepted response.
-    func process(_ result: TransferResult) { fatalError("RequestRun") }
-    func setFailure(_ error: NetworkError) { fatalError("RequestRun") }
-    /// What was made of the response may be stored with it.
-    var mayStoreValue: Bool { fatalError("RequestRun") }
-    /// Makes of a refreshed response what has to be made of it: nothing, unless the program looks at values before they are stored.
-    var refreshDecoder: AnyDecoder { fatalError("RequestRun") }
-    /// The value of a stored response, for the first of two deliveries; nil when nobody wants it or it cannot be made.
-    func makeCached(_ result: TransferResult) -> AnyResponse? { fatalError("RequestRun") }
-    func deliverEnding() { fatalError("RequestRun") }
-    func deliverCancelled() { fatalError("RequestRun") }
-    func deliverEvent(_ entry: EventFeed.Entry) -> EventOutcome { fatalError("RequestRun") }
-}
-
-/// A further bag a run is in.
-private final class RunLink: BagMember, @unchecked Sendable {
-    // Safety: as the base class; `run` is constant.
-    private let run: RunCore
-    override var stepNumber: UInt64 { run.id }
-    override func isOf(_ run: RunCore) -> Bool { self.run === run }
-
-    init(_ run: RunCore) {
-        self.run = run
-        super.init()
-    }
-
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { run.closeGate(reason) }
-    override func tearDown(_ reason: CancelReason) { run.tearDown(reason) }
-    override func stopWork() { run.stopWork() }
-}
-
-extension TransferID {
-    init(number: UInt64) { self.number = number }
 }

@@ -81,3 +81,11 @@ public enum EndReason: Sendable {
 
     public var isCancelled: Bool { if case .cancelled = self { true } else { false } }
 }
+
+extension RunHandlers {
+    /// Only an `await` listens.
+    var isOtherwiseEmpty: Bool {
+        success.isEmpty && failure.isEmpty && cached.isEmpty && head.isEmpty && sent.isEmpty && received.isEmpty && end.isEmpty
+            && delegate == nil
+    }
+}

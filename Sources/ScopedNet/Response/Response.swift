@@ -75,8 +75,8 @@ package class AnyResponse: @unchecked Sendable {
 
     fileprivate init(_ parts: consuming ResponseParts) { self.parts = consume parts }
 
-    /// The value, for those that take any: delegates and observers.
-    package var anyValue: any Sendable { fatalError("ValuedResponse") }
+    /// The value, for those that take any: delegates and observers. Without one, the body.
+    package var anyValue: any Sendable { parts.body }
 
     package final func of<Value: Sendable>(_ type: Value.Type) -> ValuedResponse<Value> {
         // Safety: a run's decoder makes its response, and its closures are registered, by the same `Request<Value>`, which hands both to

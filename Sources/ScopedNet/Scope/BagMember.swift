@@ -44,12 +44,12 @@ package class BagMember: @unchecked Sendable {
     }
 
     /// First pass of a bag's end: no call of this member starts after it returns. Calls nobody.
-    package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) {
-        fatalError("a bag member closes its own gate")
-    }
+    ///
+    /// A member that adds nothing has no calls and no work to end.
+    package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.alreadyEnded, .none) }
 
     /// Second pass, for members whose gate was closed by the first.
-    package func tearDown(_ reason: CancelReason) { fatalError("a bag member tears itself down") }
+    package func tearDown(_ reason: CancelReason) {}
     package func stopWork() {}
 
     package final func settle(_ aftermath: Aftermath, _ reason: CancelReason) {

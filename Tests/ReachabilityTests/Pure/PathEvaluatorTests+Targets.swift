@@ -42,7 +42,7 @@ extension PathEvaluatorTests {
             references: references.compactMap { IPAddress($0) }, nameServers: ["10.0.0.53"].compactMap { IPAddress($0) }, excludedKinds: [],
             requiredInterface: required)
         let evaluator = PathEvaluator(table: table ?? self.table([(2, 1, 6, 1), (3, 1, 6, 1)]), settings: settings)
-        return evaluator.evaluate(target, resolved: resolved.compactMap { IPAddress($0) }, oracle: &oracle)
+        return evaluator.evaluate(PathQuestion(target: target, resolved: resolved.compactMap { IPAddress($0) }), oracle: &oracle)
     }
 
     @Test func aHostIsReachedOverAnyOfItsAddresses() {

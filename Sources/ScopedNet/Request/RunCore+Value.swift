@@ -1,0 +1,96 @@
+import FoundationEssentials
+
+/// What is made of a response.
+extension RunCore {
+    /// The body goes to a reader while it arrives.
+    var hasStream: Bool { stream != nil }
+
+    func bodyDestination() -> BodyDestination {
+        if let stream { return .stream(stream) }
+        if let path = template.destination {
+            let file = FileSink(destination: path)
+            drive.file = file
+            return .file(file)
+        }
+        return decoder.wantsBody ? .memory(limit: template.options.maxBodyBytes) : .memoryPrefix(limit: 0)
+    }
+
+    /// True when `process` costs nothing and may run on the network thread.
+    func canProcessInline(_ result: TransferResult) -> Bool {
+        decoder.isImmediate && drive.file == nil && template.destination == nil
+            && (result.body.isEmpty || result.head?.contentEncoding == nil)
+    }
+
+    /// Makes the outcome of a complete, accepted response.
+    func process(_ result: TransferResult) {
+        do throws(NetworkError) { outcome = .success(try makeResponse(result)) } catch {
+            var error = error
+            error.response = result.head
+            error.requestID = id
+            error.attempt = exchange.attempt
+            outcome = .failure(error)
+        }
+    }
+
+    /// What was made of the response may be stored with it.
+    var mayStoreValue: Bool {
+        switch outcome {
+        case .success(let response): template.options.shouldCache?(response.anyValue, response.parts.head) ?? true
+        // Statuses that are not accepted are stored by the rules of HTTP alone; what could not be decoded is of no use.
+        case .failure: false
+        // No value was made, so the program's question about it has no answer.
+        case nil: template.options.shouldCache == nil || !worksForOthers
+        }
+    }
+
+    var refreshDecoder: AnyDecoder { template.options.shouldCache == nil ? ResponseDecoder.data.any : decoder }
+
+    /// The value of a stored response, for the first of two deliveries; nil when nobody wants it or it cannot be made.
+    func makeCached(_ result: TransferResult) -> AnyResponse? {
+        // A file has one content, and the server's is the one.
+        guard interest.contains(.cached), template.destination == nil else { return nil }
+        do throws(NetworkError) { return try makeResponse(result) } catch { return nil }
+    }
+
+    private func makeResponse(_ result: TransferResult) throws(NetworkError) -> AnyResponse {
+        guard let head = result.head else {
+            throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
+        }
+        let body = try decodedBody(result.body, head)
+        if template.destination != nil { try commitFile(head, stored: drive.source == .network && drive.joined == nil ? nil : result.body) }
+        // For the error; a decoder that only hands the body on has none.
+        let evidence = decoder.isImmediate ? nil : body
+        let parts = ResponseParts(
+            head: head, body: consume body, attempts: attempts, url: exchange.url.description, source: drive.source,
+            cacheStatus: drive.cacheStatus)
+        do { return try decoder.decode(consume parts) } catch {
+            var failure = NetworkError(.decodingFailed, phase: .decoding, message: "the body is not what was expected", underlying: error)
+            failure.body = evidence?.prefix(template.errorBodyBytes)
+            throw failure
+        }
+    }
+
+    private func decodedBody(_ body: Data, _ head: ResponseHead) throws(NetworkError) -> Data {
+        guard !body.isEmpty, let coding = head.contentEncoding else { return body }
+        var limits = template.options.decoding
+        limits.maxOutputBytes = min(limits.maxOutputBytes ?? .max, template.options.maxBodyBytes)
+        do throws(ContentDecodingError) { return try ContentCoding.decoded(body, coding: coding, limits: limits) } catch {
+            throw NetworkError(error, requestID: id, attempt: exchange.attempt)
+        }
+    }
+
+    /// - Parameter stored: the body of a response out of the cache, which no transfer has written.
+    private func commitFile(_ head: ResponseHead, stored: Data?) throws(NetworkError) {
+        guard let path = template.destination else { return }
+        // An empty body never reached the sink.
+        let file = drive.file ?? FileSink(destination: path)
+        if let stored { try file.write(stored) }
+        drive.file = nil
+        try file.commit(coding: head.contentEncoding, limits: template.options.decoding)
+        drive.isFileCommitted = true
+    }
+
+    func setFailure(_ error: NetworkError) { outcome = .failure(error) }
+    /// The result once the run has ended; nil before and after a cancellation. Any thread.
+    package var result: RunOutcome? { gateState.phase == .ended ? outcome : nil }
+}
