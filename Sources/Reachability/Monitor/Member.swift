@@ -23,7 +23,6 @@ final class Member: Sendable {
         var run: ObjectIdentifier?
         var ticket: UInt64 = 0
         var settle: SettleRule
-        var needsEveryRoute = false
         var subscribers: [Subscriber] = []
         var waiters: [UInt64: Waiter] = [:]
         var lastID: UInt64 = 0
@@ -46,6 +45,15 @@ final class Member: Sendable {
         state.withLock { PathQuestion(target: target, resolved: $0.resolution.addresses, inUse: $0.interfacesInUse) }
     }
 
+    /// The addresses whose routes decide the answer, beside those that stand for "anywhere".
+    var addresses: [IPAddress] {
+        switch target.subject {
+        case .defaultPath: []
+        case .address(let address): [address]
+        case .host: Array(state.withLock { $0.resolution.addresses }.prefix(PathEvaluator.mostAddresses))
+        }
+    }
+
     /// Whether the path told last leads over one of these.
     func uses(anyOf interfaces: Set<UInt32>) -> Bool {
         state.withLock { state in state.interfacesInUse.contains { interfaces.contains($0.index) } }
@@ -59,7 +67,6 @@ final class Member: Sendable {
         state.withLock { state in
             guard state.belongs(to: run), ticket > state.ticket else { return .unchanged }
             state.ticket = ticket
-            state.needsEveryRoute = outcome.needsEveryRoute
             var path = outcome.path
             if case .host = target.subject, let reason = state.resolution.reason { path.status = .unsatisfied(reason) }
             path.validation = state.current?.validation ?? .unknown

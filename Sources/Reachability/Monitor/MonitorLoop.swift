@@ -195,7 +195,7 @@ final class MonitorLoop {
             statistics.routeEvents += drained.messages
         }
         // Every route of a storm comes here: look once, then look away for a while and let the socket overflow.
-        if drained.change.mayDiffer, events?.hearsEveryRoute == true, let descriptor = events?.routes.descriptor {
+        if drained.change.mayDiffer, events?.interests == .every, let descriptor = events?.routes.descriptor {
             epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
             listenToRoutesAt = Monotonic.now() + throttle.window
         }
@@ -254,16 +254,10 @@ final class MonitorLoop {
         if let defaultPath, !defaultPath.hasSameContent(as: path) { resolveNames() }
     }
 
-    /// Hears every route while somebody's answer may depend on any.
+    /// Hears of the routes that may decide somebody's answer.
     ///
-    /// - Returns: true when the filter was taken off, and something may have been missed.
-    private func adjustFilter() -> Bool {
-        guard let hearsEveryRoute = events?.hearsEveryRoute else { return false }
-        let needed = run.members.contains { $0.state.withLock { $0.needsEveryRoute } }
-        guard needed != hearsEveryRoute else { return false }
-        events?.setHearsEveryRoute(needed)
-        return needed
-    }
+    /// - Returns: true when these are more than before, and something may have been missed.
+    private func adjustFilter() -> Bool { events?.hear(run.routeInterests) ?? false }
 
     private func resolveNames() { for member in run.members { run.resolve(member) } }
 

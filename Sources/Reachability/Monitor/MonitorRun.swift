@@ -50,6 +50,12 @@ final class MonitorRun: Sendable {
 
     func count(_ body: (inout ReachabilityMonitor.Statistics) -> Void) { mailbox.withLock { body(&$0.statistics) } }
 
+    /// Whatever else happens to routes changes nobody's answer.
+    var routeInterests: RouteInterests {
+        let (members, nameServers) = mailbox.withLock { ($0.members, $0.nameServers) }
+        return RouteInterests([configuration.referenceAddresses, nameServers].joined() + members.lazy.flatMap(\.addresses))
+    }
+
     func setNameServers(_ servers: [IPAddress]) -> Bool {
         mailbox.withLock { mailbox in
             defer { mailbox.nameServers = servers }

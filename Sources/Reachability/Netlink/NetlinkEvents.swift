@@ -8,7 +8,9 @@ import Glibc
 struct NetlinkEvents: ~Copyable {
     let changes: NetlinkSocket
     let routes: NetlinkSocket
-    private(set) var hearsEveryRoute = true
+    /// What the kernel tells of, and what it was asked to: where the socket takes no filter it tells everything.
+    private(set) var interests = RouteInterests.every
+    private var wanted = RouteInterests.every
     private let buffer: UnsafeMutableRawBufferPointer
 
     // RTMGRP_LINK, IPV4_IFADDR, IPV4_RULE, IPV6_IFADDR.
@@ -29,15 +31,18 @@ struct NetlinkEvents: ~Copyable {
 
     deinit { buffer.deallocate() }
 
-    /// Where the socket takes no filter it goes on to hear everything.
-    mutating func setHearsEveryRoute(_ all: Bool) {
-        guard all != hearsEveryRoute else { return }
-        if all {
-            RouteFilter.detach(from: routes)
-            hearsEveryRoute = true
+    /// - Returns: whether more is heard than before, so that something may have been missed.
+    mutating func hear(_ wanted: RouteInterests) -> Bool {
+        guard wanted != self.wanted else { return false }
+        self.wanted = wanted
+        let before = interests
+        if case .addresses(let addresses) = wanted, RouteFilter.attach(to: routes, addresses) {
+            interests = wanted
         } else {
-            hearsEveryRoute = !RouteFilter.attach(to: routes)
+            RouteFilter.detach(from: routes)
+            interests = .every
         }
+        return interests.wantsMore(than: before)
     }
 
     struct Drained {

@@ -25,13 +25,14 @@ struct PathEvaluator {
 
     struct Outcome: Equatable {
         var path: NetworkPath
-        /// The answer rests on a longer prefix than those the route filter lets through.
-        var needsEveryRoute: Bool
         /// An interface of the path told last is gone, down or without a carrier.
         var losesInterface = false
     }
 
-    /// Longer prefixes are no default route: the filter of the route socket hides their events.
+    /// Of a host with more addresses these are asked about.
+    static let mostAddresses = 8
+
+    /// Longer prefixes are no default route.
     static let longestDefaultPrefix: UInt8 = 3
 
     func evaluate(_ question: PathQuestion, oracle: inout some RouteOracle & ~Copyable) -> Outcome {
@@ -48,15 +49,12 @@ struct PathEvaluator {
 
     private func evaluateDefault(_ target: Target, _ oracle: inout some RouteOracle & ~Copyable) -> Outcome {
         var findings: [Finding] = []
-        var needsEveryRoute = false
         for family in [IPAddress.Family.v6, .v4] {
             let samples = settings.references.filter { $0.family == family }
             guard !samples.isEmpty else { continue }
-            let (answer, isDefault) = defaultAnswer(samples, target, &oracle)
-            findings.append(judge(answer, to: samples[0]))
-            if !isDefault { needsEveryRoute = true }
+            findings.append(judge(defaultAnswer(samples, target, &oracle), to: samples[0]))
         }
-        var outcome = Outcome(path: path(from: findings), needsEveryRoute: needsEveryRoute)
+        var outcome = Outcome(path: path(from: findings))
         if case .unsatisfied(.noCarrier) = outcome.path.status {
             outcome.path.interfaces += alternatives(to: outcome.path.interfaces, target, &oracle)
         }
@@ -68,28 +66,28 @@ struct PathEvaluator {
     /// the majority says whether one gets anywhere.
     private func defaultAnswer(
         _ samples: [IPAddress], _ target: Target, _ oracle: inout some RouteOracle & ~Copyable
-    ) -> (RouteAnswer, isDefault: Bool) {
+    ) -> RouteAnswer {
         var routes: [RouteAnswer] = []
         var refusals: [RouteAnswer] = []
         for sample in samples {
             let answer = oracle.answer(query(sample, target))
             switch answer {
-            case .route(let route) where (route.matchedPrefix ?? 0) <= Self.longestDefaultPrefix: return (answer, true)
+            case .route(let route) where (route.matchedPrefix ?? 0) <= Self.longestDefaultPrefix: return answer
             // A default route would have caught it, whatever other samples meet.
-            case .refused(ENETUNREACH): return (answer, false)
+            case .refused(ENETUNREACH): return answer
             case .route: routes.append(answer)
             case .refused: refusals.append(answer)
             }
         }
-        return ((refusals.count > routes.count ? refusals.first : routes.first) ?? .refused(ENETUNREACH), false)
+        return (refusals.count > routes.count ? refusals.first : routes.first) ?? .refused(ENETUNREACH)
     }
 
     private func evaluate(_ addresses: [IPAddress], _ target: Target, _ oracle: inout some RouteOracle & ~Copyable) -> Outcome {
-        let findings = addresses.prefix(8).map { judge(oracle.answer(query($0, target)), to: $0) }
+        let findings = addresses.prefix(Self.mostAddresses).map { judge(oracle.answer(query($0, target)), to: $0) }
         var path = path(from: findings)
         path.remoteAddresses = addresses
         path.supportsDNS = supportsDNS(target, &oracle)
-        return Outcome(path: path, needsEveryRoute: true)
+        return Outcome(path: path)
     }
 
     private func query(_ destination: IPAddress, _ target: Target) -> RouteQuery {

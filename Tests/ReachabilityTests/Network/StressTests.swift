@@ -50,15 +50,13 @@ struct StressTests {
         }
     }
 
-    @Test(arguments: [true, false]) func aStormOfRoutesLosesNoDefault(_ isReplaced: Bool) async throws {
-        try await TestNetwork.run(.ipv4) { network in
+    /// The routes are of IPv6 where there is nothing else.
+    @Test(arguments: TestNetwork.Stack.allCases, [true, false])
+    func aStormOfRoutesLosesNoDefault(_ stack: TestNetwork.Stack, _ isReplaced: Bool) async throws {
+        try await TestNetwork.run(stack) { network in
             try network.addUplink()
             let gate = GateHint()
-            let monitor = network.monitor { configuration in
-                configuration.meteredHint = gate
-                // A family that is not there leaves the other's filter off.
-                configuration.referenceAddresses = configuration.referenceAddresses.filter { $0.family == .v4 }
-            }
+            let monitor = network.monitor { $0.meteredHint = gate }
             try monitor.start()
             let recorder = Recorder(monitor)
             recorder.expect { $0.isSatisfied }
@@ -67,9 +65,11 @@ struct StressTests {
             let before = gate.threadTime { monitor.refresh() }
             let events = monitor.statistics.routeEvents
             let writer = try RouteWriter(interface: "v0")
-            let gateways = [IPAddress(10, 9, 0, 2), IPAddress(10, 9, 0, 3)]
+            let family: IPAddress.Family = stack == .ipv6 ? .v6 : .v4
+            let gateways = (family == .v4 ? ["10.9.0.2", "10.9.0.3"] : ["fd01::2", "fd01::3"]).compactMap { IPAddress($0) }
+            let isRight: (NetworkPath) -> Bool = { $0.isSatisfied && $0.gateways.filter { $0.family == family } == [gateways[0]] }
             for flap in 0..<50 {
-                writer.write(.add, Array(RouteWriter.manyRoutes(100_000).dropFirst(flap * 2000).prefix(2000)))
+                writer.write(.add, Array(RouteWriter.manyRoutes(100_000, family).dropFirst(flap * 2000).prefix(2000)))
                 if isReplaced {
                     writer.setDefault(.replace, gateway: gateways[(flap + 1) % 2])
                 } else {
@@ -77,24 +77,32 @@ struct StressTests {
                     writer.setDefault(.add, gateway: gateways[0])
                 }
             }
-            recorder.expect { $0.isSatisfied && $0.gateways == [gateways[0]] }
+            recorder.expect(isRight: isRight)
+            // The path was right like that before the last flaps, too.
+            let expected: UInt64 = isReplaced ? 50 : 100
+            let deadline = ContinuousClock.now + .seconds(10)
+            while monitor.statistics.routeEvents - events < expected, ContinuousClock.now < deadline { sched_yield() }
             let heard = monitor.statistics.routeEvents - events
             let time = gate.threadTime { monitor.refresh() } - before
             let way = isReplaced ? "replaced" : "deleted and added"
             print(
-                "storm: 100,000 routes, 50 defaults \(way): \(heard) events, \(recorder.paths.count) paths told, \(time) of processor time")
-            recorder.expect { $0.isSatisfied && $0.gateways == [gateways[0]] }
-            if isReplaced { #expect(heard == 50) }
+                "storm, \(stack.rawValue): 100,000 routes, 50 defaults \(way): \(heard) events, \(recorder.paths.count) paths told,",
+                "\(time) of processor time")
+            recorder.expect(isRight: isRight)
+            #expect(heard == expected)
             // 5 ms is the bar for optimised code on an idle machine; with a busy neighbour every wake-up finds cold caches.
             if !Environment.isSanitized { #expect(time <= (Environment.isOptimised ? .milliseconds(15) : .milliseconds(50))) }
         }
     }
 
-    @Test func withTargetsAStormIsATriggerOnly() async throws {
+    /// A few targets have their place in the filter; with many a storm is but a trigger.
+    @Test(arguments: [1, 100]) func aStormLeavesTargetsRight(_ count: Int) async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
             let gate = GateHint()
             let monitor = network.monitor(.address(IPAddress(11, 200, 0, 1))) { $0.meteredHint = gate }
+            let others = (1..<count).map { monitor.monitor(for: .address(IPAddress(192, 0, 2, UInt8($0)))) }
+            for other in others { try other.start() }
             try monitor.start()
             let recorder = Recorder(monitor)
             recorder.expect { $0.isSatisfied && $0.gateways == [IPAddress(10, 9, 0, 2)] }
@@ -104,7 +112,10 @@ struct StressTests {
             try network.ip("route add 11.200.0.0/24 via 10.9.0.7 dev v0")
             recorder.expect { $0.gateways == [IPAddress(10, 9, 0, 7)] }
             let time = gate.threadTime { monitor.refresh() } - before
-            print("storm with a target: \(monitor.statistics.evaluations) evaluations, \(time) of processor time")
+            let statistics = monitor.statistics
+            print("storm, \(count) targets: \(statistics.routeEvents) events, \(statistics.evaluations) looks, \(time) of processor time")
+            withExtendedLifetime(others) {}
+            #expect(count > 1 ? statistics.routeEvents > 500 : statistics.routeEvents <= 10, "the filter keeps away what leads elsewhere")
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
     private final class Run {}
 
     private func outcome(_ status: NetworkPath.Status) -> PathEvaluator.Outcome {
-        PathEvaluator.Outcome(path: NetworkPath(status: status), needsEveryRoute: false)
+        PathEvaluator.Outcome(path: NetworkPath(status: status))
     }
 
     private func member(of run: Run) -> Member {

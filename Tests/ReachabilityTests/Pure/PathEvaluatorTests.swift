@@ -107,7 +107,6 @@ import Testing
         let answers = ["192.0.2.1": route(3, prefix: 24), "192.0.2.2": route(2, prefix: 1)]
         let outcome = evaluate(answers)
         #expect(outcome.path.interfaces.map(\.name) == ["eth0"])
-        #expect(outcome.needsEveryRoute, "IPv6 has no default, and any route might give it one")
     }
 
     @Test func withoutADefaultTheMajoritySaysWhetherOneGetsAnywhere() {
@@ -117,11 +116,6 @@ import Testing
         #expect(evaluate(closed).path.status == .unsatisfied(.blackhole))
         #expect(
             evaluate(["192.0.2.1": route(prefix: 8)]).path.status == .unsatisfied(.noRoute), "the second sample proves that there is none")
-    }
-
-    @Test func theFilterIsOnWhileDefaultsDecide() {
-        #expect(!evaluate(["192.0.2.1": route(), "2001:db8::1": route(from: "fd00::1")]).needsEveryRoute)
-        #expect(evaluate([:], otherwise: route(), target: .address(IPAddress(192, 0, 2, 9))).needsEveryRoute)
     }
 
     @Test func excludedKindsDoNotCount() {
