@@ -27,6 +27,10 @@ let targets: [String: Target] = [
     "mask": fuzzSecretMask,
     "proxy": fuzzProxyEnvironment,
     "redirect": fuzzRedirect,
+    "query": fuzzQuery,
+    "multipart": fuzzMultipart,
+    "cookie": fuzzCookie,
+    "challenge": fuzzChallenge,
 ]
 
 private let target: Target = {

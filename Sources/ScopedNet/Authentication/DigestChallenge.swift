@@ -37,11 +37,13 @@ package struct DigestChallenge: Sendable, Hashable {
     /// The name goes out as a hash.
     package let hashesUser: Bool
 
-    /// - Returns: nil for another scheme, without realm or nonce, and for algorithms and protections nobody here knows.
+    /// - Returns: nil for another scheme, without realm or nonce, for algorithms and protections nobody here knows, and where a control character
+    ///   would come back in the answer.
     package init?(_ challenge: AuthenticationChallenge) {
         let parameters = challenge.parameters
         guard challenge.scheme == "digest", let realm = parameters["realm"], let nonce = parameters["nonce"],
-            let algorithm = Algorithm(parameters["algorithm"])
+            let algorithm = Algorithm(parameters["algorithm"]),
+            !parameters.values.contains(where: { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } })
         else { return nil }
         self.realm = realm
         self.nonce = nonce

@@ -85,6 +85,7 @@ import Testing
         #"Digest nonce="n""#, #"Digest realm="r""#, #"Digest realm="r", nonce="n", algorithm=SHA-1"#,
         #"Digest realm="r", nonce="n", qop="x""#,
         #"Basic realm="r", nonce="n""#, "", "Digest", #"Digest realm="r", nonce="n", qop="""#, #"Digest realm="r", nonce="n"#,
+        "Digest realm=\"r\r\nX: y\", nonce=\"n\"",
     ])
     func whatCannotBeAnsweredIsNone(_ field: String) { #expect(DigestChallenge.first(in: [field]) == nil) }
 
