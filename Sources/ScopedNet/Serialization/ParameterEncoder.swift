@@ -153,8 +153,10 @@ private struct ParameterKeyedContainer<Key: CodingKey>: KeyedEncodingContainerPr
     private func place(_ key: any CodingKey) -> ParameterNodeEncoder { encoder.at(encoder.node.member(key.stringValue), key) }
 
     mutating func encodeNil(forKey key: Key) { place(key).node.set(.null) }
-    /// The standard library's own overloads for numbers and strings lead here, and from here to their single value.
     mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try place(key).write(value) }
+    // The standard library has these two refuse unless they are written out.
+    mutating func encode(_ value: Int128, forKey key: Key) { place(key).node.set(.integer(exactly: value)) }
+    mutating func encode(_ value: UInt128, forKey key: Key) { place(key).node.set(.integer(exactly: value)) }
 
     mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
         place(key).container(keyedBy: type)
@@ -174,6 +176,8 @@ private struct ParameterUnkeyedContainer: UnkeyedEncodingContainer {
 
     mutating func encodeNil() { place().node.set(.null) }
     mutating func encode<Value: Encodable>(_ value: Value) throws { try place().write(value) }
+    mutating func encode(_ value: Int128) { place().node.set(.integer(exactly: value)) }
+    mutating func encode(_ value: UInt128) { place().node.set(.integer(exactly: value)) }
 
     mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
         place().container(keyedBy: type)

@@ -1,5 +1,5 @@
 import CleanSlate
-import FoundationEssentials
+import Foundation
 import HTTPTypes
 import ScopedNet
 import Testing
@@ -34,6 +34,12 @@ import Testing
             ["LANG": "abcdefghi"],
         ] as [[String: String]])
     func noLanguageIsNoField(_ environment: [String: String]) { #expect(AcceptLanguage(environment: environment) == nil) }
+
+    @Test func theProcessHasAnEnvironment() {
+        var environment: [String: String] = [:]
+        for name in ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"] { environment[name] = ProcessInfo.processInfo.environment[name] }
+        #expect(AcceptLanguage.current == AcceptLanguage(environment: environment))
+    }
 }
 
 /// REQ-5

@@ -68,6 +68,51 @@ import Testing
         #expect(parameters == ["super": ["a": 1], "inner": ["list": ["x", ["list": true], [7, nil]]]])
     }
 
+    @Test func numbersOfEveryWidthAreWritten() throws {
+        struct Numbers: Encodable {
+            var a = Int8.min, b = Int16.min, c = Int32.min, d = Int64.min, e = Int128.max, f = UInt.max, g = UInt16.max, h = UInt32.max
+            var i = UInt128.max, j = 1.5, k = Decimal(string: "0.10"), l = UInt8.max
+            var m = [Int128.min], n = [UInt128(1)]
+        }
+        let parameters = try Parameters(Numbers())
+        #expect(
+            parameters == [
+                "a": -128, "b": -32_768, "c": -2_147_483_648, "d": .integer(.min), "e": "170141183460469231731687303715884105727",
+                "f": "18446744073709551615", "g": 65_535, "h": 4_294_967_295, "i": "340282366920938463463374607431768211455", "j": 1.5,
+                "k": "0.1", "l": 255, "m": ["-170141183460469231731687303715884105728"], "n": [1],
+            ])
+    }
+
+    @Test func aValueOfOneScalarIsThatScalar() throws {
+        struct Wrapped: Encodable {
+            let value: String?
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                if let value { try container.encode(value) } else { try container.encodeNil() }
+            }
+        }
+        struct Silent: Encodable { func encode(to encoder: any Encoder) throws {} }
+        let wrapped = try Parameters(["a": Wrapped(value: "x"), "b": Wrapped(value: nil)])
+        let silent = try Parameters(["a": Silent()])
+        #expect(wrapped == ["a": "x", "b": nil] && silent == ["a": [:]])
+    }
+
+    @Test func superclassesHaveAKeyOfTheirOwnChoice() throws {
+        struct Value: Encodable {
+            enum Key: CodingKey { case base, list }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Key.self)
+                try ["x": 1].encode(to: container.superEncoder(forKey: .base))
+                var list = container.nestedUnkeyedContainer(forKey: .list)
+                try ["y": 2].encode(to: list.superEncoder())
+                try list.encode(Int128(3))
+                try list.encode(UInt128(4))
+            }
+        }
+        let parameters = try Parameters(Value())
+        #expect(parameters == ["base": ["x": 1], "list": [["y": 2], 3, 4]])
+    }
+
     @Test func dictionariesAndBytesAreWritten() throws {
         let numbers = try Parameters([1: "a", 2: "b"])
         #expect(numbers == ["1": "a", "2": "b"])
