@@ -12,15 +12,19 @@ extension RequestBody {
 
     /// A JSON document (`application/json`) of any `Encodable` value. It is encoded here, on the caller's thread; what does not encode fails
     /// the start with `invalidParameters`. Can be sent again.
-    public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> RequestBody {
-        orFailing { () throws(NetworkError) in try encoded(value, by: encoder) }
+    ///
+    /// - Parameter encoder: by default one that writes members in ascending order, so that equal values are equal bytes.
+    public static func json(_ value: some Encodable, encoder: JSONEncoder? = nil) -> RequestBody {
+        orFailing { () throws(NetworkError) in try encoded(value, by: encoder ?? sortingEncoder()) }
     }
 
-    /// A JSON document (`application/json`) as written here, members in ascending order: `.json(["name": "Anna", "tags": ["a", "b"], "age": 7])`.
-    public static func json(_ value: JSONValue) -> RequestBody {
+    /// A JSON document (`application/json`) as written here: `.json(["name": "Anna", "tags": ["a", "b"], "age": 7])`.
+    public static func json(_ value: JSONValue) -> RequestBody { json(value, encoder: nil) }
+
+    private static func sortingEncoder() -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        return json(value, encoder: encoder)
+        return encoder
     }
 
     /// A form (`application/x-www-form-urlencoded`). What cannot be written fails the start with `invalidParameters`. Can be sent again.

@@ -107,6 +107,8 @@ import Testing
         #expect(Self.text(encoded) == "a=1")
         let json = RequestBody.json(["name": "Anna", "tags": ["a", "b"], "age": 7])
         #expect(Self.text(json) == #"{"age":7,"name":"Anna","tags":["a","b"]}"# && json.contentType == "application/json")
+        let dictionary = RequestBody.json(["d": 1, "b": 2, "c": 3, "a": 4] as [String: Int])
+        #expect(Self.text(dictionary) == #"{"a":4,"b":2,"c":3,"d":1}"#)
         let typed = RequestBody.json([1, 2, 3])
         #expect(Self.text(typed) == "[1,2,3]" && typed.failure == nil)
         let csv = RequestBody.data(Data("a;b".utf8), contentType: "text/csv")
