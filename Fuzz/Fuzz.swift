@@ -31,6 +31,9 @@ let targets: [String: Target] = [
     "multipart": fuzzMultipart,
     "cookie": fuzzCookie,
     "challenge": fuzzChallenge,
+    "cache": fuzzCachedHead,
+    "stored": fuzzStoredMetadata,
+    "fields": fuzzCacheFields,
 ]
 
 private let target: Target = {
