@@ -9,7 +9,12 @@ struct ScenarioRunner: Sendable {
     ///
     /// - Parameter atOnce: how many run at the same time. Where pauses are real, most of the time is waiting.
     func run(_ scenarios: [CacheScenario], atOnce: Int = 1) async -> ConformanceScore {
-        let results = await withTaskGroup(of: (String, [String]).self) { group in
+        ConformanceScore(scenarios: scenarios, deviations: await deviations(of: scenarios, atOnce: atOnce))
+    }
+
+    /// Runs scenarios and gives what is otherwise than each says, by its id.
+    func deviations(of scenarios: [CacheScenario], atOnce: Int = 1) async -> [String: [String]] {
+        await withTaskGroup(of: (String, [String]).self) { group in
             var results: [String: [String]] = [:]
             var waiting = scenarios.makeIterator()
             for _ in 0..<max(1, atOnce) {
@@ -21,7 +26,6 @@ struct ScenarioRunner: Sendable {
             }
             return results
         }
-        return ConformanceScore(scenarios: scenarios, deviations: results)
     }
 
     /// Runs a scenario and gives what is otherwise than it says.
