@@ -143,11 +143,12 @@ if !leanBuild {
             dependencies: ["CleanSlate", "ScopedNetTestServer"],
             swiftSettings: settings
         ),
-        .target(name: "CFaults", path: "Tests/CFaults"),
+        .target(name: "CFaults", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")], path: "Tests/CFaults"),
         .testTarget(
             name: "FaultInjectionTests",
             dependencies: [
-                "CFaults", "CleanSlate", "ScopedNet", "ScopedNetTestServer", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "CFaults", "CleanSlate", "Persistence", "ScopedNet", "ScopedNetTestServer",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
@@ -220,7 +221,7 @@ if Context.environment["SCOPEDNET_FUZZ"] == "1" {
         .systemLibrary(name: "CFuzzer", path: "Fuzz/CFuzzer"),
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["CFuzzer", "ScopedNet"],
+            dependencies: ["CFuzzer", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Fuzz",
             exclude: ["CFuzzer", "Corpus"],
             swiftSettings: settings

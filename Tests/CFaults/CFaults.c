@@ -1,18 +1,26 @@
 #define _GNU_SOURCE
 #include "CFaults.h"
+#include "Counting.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -20,17 +28,30 @@ static atomic_int armed;
 static atomic_long count;
 static atomic_long chosen;
 static _Atomic(const char *) failed;
+static _Atomic(const char *) chosen_name;
 static _Thread_local int exempt;
 
-void faults_arm(long number) {
+enum { idle, calls, allocations };
+
+static void arm(int what, long number) {
     atomic_store(&count, 0);
     atomic_store(&chosen, number);
     atomic_store(&failed, NULL);
-    atomic_store(&armed, 1);
+    atomic_store(&chosen_name, NULL);
+    atomic_store(&armed, what);
 }
 
+void faults_arm_first(const char *name) {
+    arm(idle, 0);
+    atomic_store(&chosen_name, name);
+    atomic_store(&armed, calls);
+}
+
+void faults_arm(long number) { arm(calls, number); }
+void faults_arm_memory(long number) { arm(allocations, number); }
+
 long faults_disarm(void) {
-    atomic_store(&armed, 0);
+    atomic_store(&armed, idle);
     return atomic_load(&count);
 }
 
@@ -46,12 +67,19 @@ static int is_ours(void *caller) {
     return strncmp(name, "libcurl", 7) == 0 || strstr(name, ".so") == NULL;
 }
 
-static int fails(const char *name, void *caller) {
-    if (!atomic_load_explicit(&armed, memory_order_relaxed) || exempt || !is_ours(caller)) return 0;
+static int fails_now(int what, const char *name) {
+    if (atomic_load_explicit(&armed, memory_order_relaxed) != what || exempt) return 0;
     long number = atomic_fetch_add(&count, 1) + 1;
-    if (number != atomic_load(&chosen)) return 0;
+    const char *first = atomic_load(&chosen_name);
+    if (first ? strcmp(first, name) != 0 || atomic_load(&failed) : number != atomic_load(&chosen)) return 0;
     atomic_store(&failed, name);
     return 1;
+}
+
+int faults_counts(const char *name) { return fails_now(calls, name); }
+
+static int fails(const char *name, void *caller) {
+    return atomic_load_explicit(&armed, memory_order_relaxed) == calls && is_ours(caller) && fails_now(calls, name);
 }
 
 #define REAL(result, name, ...)                                                                                                            \
@@ -120,6 +148,71 @@ int curl_easy_pause(void *easy, int mask) {
     return FAILS(curl_easy_pause) ? 27 /* CURLE_OUT_OF_MEMORY */ : real(easy, mask);
 }
 
+int curl_easy_getinfo(void *easy, int info, ...) {
+    REAL(int, curl_easy_getinfo, void *, int, ...);
+    va_list list;
+    va_start(list, info);
+    void *value = va_arg(list, void *);
+    va_end(list);
+    return FAILS(curl_easy_getinfo) ? 48 /* CURLE_UNKNOWN_OPTION */ : real(easy, info, value);
+}
+
+// --- libcurl's memory ------------------------------------------------------------------------------------------------------------------
+
+static atomic_int owns_memory;
+
+void faults_own_memory(void) { atomic_store(&owns_memory, 1); }
+
+/// Where the process is ended, and by what: by libcurl or the library of HTTP/2 below it, or by somebody else.
+static char crash_report[512];
+
+static int is_in_libcurl(void *frame) {
+    Dl_info info;
+    return dladdr(frame, &info) && info.dli_fname && (strstr(info.dli_fname, "libcurl") || strstr(info.dli_fname, "libnghttp2"));
+}
+
+static int is_in_libc(void *frame) {
+    Dl_info info;
+    return !dladdr(frame, &info) || !info.dli_fname || strstr(info.dli_fname, "/libc.so") != NULL;
+}
+
+static void crashed(int signal_number) {
+    void *frames[64];
+    int depth = backtrace(frames, 64), index = 1;
+    while (index < depth && is_in_libc(frames[index])) index++;
+    if (index < depth && is_in_libcurl(frames[index])) {
+        char text[64];
+        int size = snprintf(text, sizeof text, "%ld %d\n", atomic_load(&chosen), signal_number);
+        int file = open(crash_report, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (file >= 0 && write(file, text, (size_t)size) == size) _exit(0);
+    }
+    backtrace_symbols_fd(frames, depth, STDERR_FILENO);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+void faults_report_crashes_of_libcurl(const char *path) {
+    void *frames[4];
+    // The first call loads a library, which no handler of signals may.
+    backtrace(frames, 4);
+    snprintf(crash_report, sizeof crash_report, "%s", path);
+    for (int index = 0; index < 4; index++) signal((int[]){SIGSEGV, SIGBUS, SIGFPE, SIGABRT}[index], crashed);
+}
+
+static void *make(size_t size) { return fails_now(allocations, "malloc") ? NULL : malloc(size); }
+static void *make_zeroed(size_t number, size_t size) { return fails_now(allocations, "calloc") ? NULL : calloc(number, size); }
+static void *resize(void *old, size_t size) { return fails_now(allocations, "realloc") ? NULL : realloc(old, size); }
+static char *copy(const char *text) { return fails_now(allocations, "strdup") ? NULL : strdup(text); }
+
+int curl_global_init_mem(long, void *(*)(size_t), void (*)(void *), void *(*)(void *, size_t), char *(*)(const char *),
+                         void *(*)(size_t, size_t));
+
+int curl_global_init(long flags) {
+    REAL(int, curl_global_init, long);
+    if (FAILS(curl_global_init)) return 2 /* CURLE_FAILED_INIT */;
+    return atomic_load(&owns_memory) ? curl_global_init_mem(flags, make, free, resize, copy, make_zeroed) : real(flags);
+}
+
 // --- The system: descriptors, threads, files, sockets ---------------------------------------------------------------------------------
 
 #define FAIL_WITH(error)                                                                                                                   \
@@ -181,6 +274,39 @@ int close(int descriptor) {
     // The descriptor is gone all the same (close(2)).
     if (FAILS(close)) FAIL_WITH(EIO);
     return result;
+}
+
+ssize_t pread(int descriptor, void *bytes, size_t size, off_t offset) {
+    REAL(ssize_t, pread, int, void *, size_t, off_t);
+    if (FAILS(pread)) FAIL_WITH(EIO);
+    return real(descriptor, bytes, size, offset);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    REAL(int, mkdir, const char *, mode_t);
+    if (FAILS(mkdir)) FAIL_WITH(ENOSPC);
+    return real(path, mode);
+}
+
+DIR *opendir(const char *path) {
+    REAL(DIR *, opendir, const char *);
+    if (FAILS(opendir)) {
+        errno = EMFILE;
+        return NULL;
+    }
+    return real(path);
+}
+
+int flock(int descriptor, int operation) {
+    REAL(int, flock, int, int);
+    if (FAILS(flock)) FAIL_WITH(ENOLCK);
+    return real(descriptor, operation);
+}
+
+int statvfs(const char *path, struct statvfs *status) {
+    REAL(int, statvfs, const char *, struct statvfs *);
+    if (FAILS(statvfs)) FAIL_WITH(EIO);
+    return real(path, status);
 }
 
 int rename(const char *from, const char *to) {

@@ -9,39 +9,72 @@ import HTTPTypes
 final class FaultLab {
     private let setting: FaultSetting
     private var lines: [String] = []
+    private var summary: [String] = []
     private(set) var isGood = true
 
     init(_ setting: FaultSetting) { self.setting = setting }
 
+    /// As the report names it.
+    private var title: String { setting.faults == .calls ? setting.path.rawValue : "\(setting.path.rawValue), \(setting.faults.rawValue)" }
+
     func run() async throws {
+        if setting.faults == .setUp { return try await failSetUp() }
+        if setting.faults == .allocations {
+            faults_own_memory()
+            faults_report_crashes_of_libcurl(setting.report + "-crash")
+        }
         // Whatever opens lazily and for good is opened now.
         for _ in 0..<3 { _ = try await take(failing: 0) }
         let count = try await take(failing: 0).calls
         var failures: [String: Int] = [:]
         var errors: [String: Int] = [:]
         var recovered = 0
-        for number in 1...max(1, count) {
+        for number in setting.first..<max(setting.first, count + 1) {
             let result = try await take(failing: number)
             guard let name = result.failed else { continue }
             failures[name, default: 0] += 1
             if let error = result.error { errors["\(error.code)", default: 0] += 1 } else { recovered += 1 }
             if let problem = result.problem { complain("call \(number) (\(name)): \(problem)") }
+            summary = [
+                "faults: \(title): \(count) calls, \(failures.values.reduce(0, +)) failed (\(Self.table(failures)))",
+                "        recovered \(recovered); \(Self.table(errors))",
+            ]
+            // The next one may be libcurl's end, and this process's with it.
+            if setting.faults == .allocations { write() }
         }
-        func table(_ counts: [String: Int]) -> String {
-            counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-        }
-        lines.append("faults: \(setting.path.rawValue): \(count) calls, \(failures.values.reduce(0, +)) failed (\(table(failures)))")
-        lines.append("        recovered \(recovered); \(table(errors))")
         write()
+    }
+
+    /// libcurl is set up once in a process, and that fails; what comes after finds it as it is.
+    private func failSetUp() async throws {
+        let first = try await take(failing: 1)
+        let second = try await take(failing: 0)
+        if first.failed == nil { complain("libcurl was not set up") }
+        for round in [first, second] {
+            if let problem = round.problem { complain(problem) }
+            lines.append("faults: \(title): \(round.failed ?? "nothing") failed: \(round.error.map { "\($0.code)" } ?? "succeeded")")
+        }
+        write()
+    }
+
+    private static func failFirstSetUp() {
+        let name: StaticString = "curl_global_init"
+        name.withUTF8Buffer { bytes in bytes.withMemoryRebound(to: CChar.self) { faults_arm_first($0.baseAddress) } }
+    }
+
+    private static func table(_ counts: [String: Int]) -> String {
+        counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
 
     private func complain(_ text: String) {
         isGood = false
-        lines.append("✘ \(setting.path.rawValue): \(text)")
+        lines.append("✘ \(title): \(text)")
         write()
     }
 
-    private func write() { try? (lines.joined(separator: "\n") + "\n").write(toFile: setting.report, atomically: true, encoding: .utf8) }
+    private func write() {
+        try? ((lines + summary).joined(separator: "\n") + "\n").write(toFile: setting.report, atomically: true, encoding: .utf8)
+    }
 
     // MARK: One round
 
@@ -59,16 +92,20 @@ final class FaultLab {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let agent = RequestAgent()
         // A round that hangs ends the process, and the report says in which call.
-        let watch = Task.detached { [setting, lines] in
+        let watch = Task.detached { [setting, title, lines] in
             try await Task.sleep(for: .seconds(20))
             let name = faults_failed().map { String(cString: $0) } ?? "none"
             let text =
-                (lines + ["✘ \(setting.path.rawValue): call \(number) (\(name)): hangs; \(LiveObjects.snapshot())"]).joined(separator: "\n")
+                (lines + ["✘ \(title): call \(number) (\(name)): hangs; \(LiveObjects.snapshot())"]).joined(separator: "\n")
                 + "\n"
             try? text.write(toFile: setting.report, atomically: true, encoding: .utf8)
             exit(3)
         }
-        faults_arm(number)
+        switch setting.faults {
+        case .calls: faults_arm(number)
+        case .allocations: faults_arm_memory(number)
+        case .setUp: if number > 0 { Self.failFirstSetUp() } else { faults_arm(0) }
+        }
         let outcome: Result<Void, NetworkError>
         do throws(NetworkError) {
             try await walk(agent, folder)
@@ -126,7 +163,7 @@ final class FaultLab {
             for try await piece in response.bytes { count += piece.count }
             if count != 300_000 { throw NetworkError(.truncatedBody, phase: .receiving, message: "a stream ended early and said nothing") }
         case .upload:
-            FileManager.default.createFile(atPath: folder + "/upload", contents: Data(repeating: 1, count: 200_000))
+            _ = FileManager.default.createFile(atPath: folder + "/upload", contents: Data(repeating: 1, count: 200_000))
             _ = try await session.request(url + "/echo", method: .post, body: .file(folder + "/upload")).response()
         case .redirect:
             _ = try await session.request(url + "/moved").response()

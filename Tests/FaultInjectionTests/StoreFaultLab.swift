@@ -1,0 +1,138 @@
+import CFaults
+import Foundation
+import Glibc
+
+@testable import Persistence
+
+/// Takes one path of the store again and again, each time with another call failing.
+final class StoreFaultLab {
+    let setting: StoreFaultSetting
+    let folder: String
+    private var lines: [String] = []
+    private(set) var isGood = true
+
+    init(_ setting: StoreFaultSetting) throws {
+        self.setting = setting
+        folder = NSTemporaryDirectory() + "scopednet-store-faults-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    func run() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        guard faults_own_disk() == 0 else { return complain("SQLite takes no other VFS") }
+        try await makeTemplate()
+        for _ in 0..<2 { _ = try await take(failing: 0) }
+        for isBreaking in [false, true] {
+            faults_disk_stays_broken(isBreaking ? 1 : 0)
+            try await failEach(isBreaking)
+        }
+        write()
+    }
+
+    private func failEach(_ isBreaking: Bool) async throws {
+        let count = try await take(failing: 0).calls
+        var failures: [String: Int] = [:]
+        var errors: [String: Int] = [:]
+        var served = 0
+        for number in 1...max(1, count) {
+            let round = try await take(failing: number)
+            guard let name = round.failed else { continue }
+            failures[name, default: 0] += 1
+            if let error = round.error { errors["\(error.code)", default: 0] += 1 } else { served += 1 }
+            if let problem = round.problem { complain("call \(number) (\(name))\(isBreaking ? " and all after it" : ""): \(problem)") }
+        }
+        let title = "store faults: \(setting.path.rawValue)\(isBreaking ? ", breaking" : "")"
+        lines.append("\(title): \(count) calls, \(failures.values.reduce(0, +)) failed (\(table(failures)))")
+        lines.append("        without an error \(served); \(table(errors))")
+        write()
+    }
+
+    private func table(_ counts: [String: Int]) -> String {
+        counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
+
+    private func complain(_ text: String) {
+        isGood = false
+        lines.append("✘ \(setting.path.rawValue): \(text)")
+        write()
+    }
+
+    private func write() { try? (lines.joined(separator: "\n") + "\n").write(toFile: setting.report, atomically: true, encoding: .utf8) }
+
+    // MARK: One round
+
+    struct Round {
+        var calls: Int
+        var failed: String?
+        var error: StoreError?
+        var problem: String?
+    }
+
+    private func take(failing number: Int) async throws -> Round {
+        let directory = folder + "/store"
+        try? FileManager.default.removeItem(atPath: directory)
+        if setting.path != .make { try FileManager.default.copyItem(atPath: folder + "/template", toPath: directory) }
+        let before = descriptors()
+        let watch = watch(number)
+        let events = Lock<[StoreEvent]>([])
+        var configuration = configuration(directory)
+        configuration.onEvent = { event in events.withLock { $0.append(event) } }
+        var problem: String?
+        weak var engine: StoreEngine?
+        let outcome: Result<Void, StoreError>
+        faults_arm(number)
+        do {
+            let store = Store(configuration)
+            engine = store.engine
+            do throws(StoreError) {
+                try await walk(store)
+                outcome = .success(())
+            } catch {
+                outcome = .failure(error)
+            }
+            problem = await told(by: store)
+            await store.close()
+        }
+        var round = Round(calls: faults_disarm(), failed: faults_failed().map { String(cString: $0) })
+        faults_repair_disk()
+        if case .failure(let error) = outcome {
+            round.error = error
+            if error.message.isEmpty { problem = "an error without a word" }
+        }
+        // A file that cannot be read is removed, also where the disk then takes no new one.
+        let isRemoved = (Files.status(of: StoreFolder(directory).database)?.size ?? 0) == 0
+        let isReplaced = isRemoved || events.withLock { $0.contains { if case .replaced = $0 { true } else { false } } }
+        if problem == nil { problem = await leftBehind(before, directory, round.failed) { engine == nil } }
+        if problem == nil { problem = await kept(in: directory, outcome, isReplaced: isReplaced) }
+        round.problem = problem
+        watch.cancel()
+        return round
+    }
+
+    /// A round that hangs ends the process, and the report says in which call.
+    private func watch(_ number: Int) -> Task<Void, any Error> {
+        Task.detached { [setting, lines] in
+            try await Task.sleep(for: .seconds(20))
+            let name = faults_failed().map { String(cString: $0) } ?? "none"
+            let text = (lines + ["✘ \(setting.path.rawValue): call \(number) (\(name)): hangs"]).joined(separator: "\n") + "\n"
+            try? text.write(toFile: setting.report, atomically: true, encoding: .utf8)
+            exit(3)
+        }
+    }
+
+    private func leftBehind(_ before: Int, _ directory: String, _ failed: String?, isGone: () -> Bool) async -> String? {
+        // The store's threads go by themselves, a moment after it is closed; nothing announces it.
+        for _ in 0..<3_000 {
+            if isGone(), descriptors() <= before { break }
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        if !isGone() { return "the closed store is still alive" }
+        let now = descriptors()
+        if now > before { return "\(before) descriptors became \(now)" }
+        // A part that could not be removed because `unlink` was the call that failed is the next sweep's.
+        let parts = Files.names(in: StoreFolder(directory).temporary)
+        return parts.isEmpty || failed == "unlink" ? nil : "parts of bodies: \(parts)"
+    }
+
+    private func descriptors() -> Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+}
