@@ -75,7 +75,8 @@ import Testing
         ("2001:DB8::/32", "2001:db8:ffff::1", 80, true), ("2001:db8::/32", "2001:db9::1", 80, false),
         ("fe80::/10", "fe80::1%eth0", 80, true), ("fe80::/10", "[febf::1]", 80, true), ("fe80::/10", "fec0::1", 80, false),
         ("::ffff:192.0.2.1", "192.0.2.1", 80, true), ("192.0.2.0/24", "::ffff:192.0.2.9", 80, true), ("::/0", "::1", 80, true),
-        ("::/129", "::1", 80, false),
+        ("::/129", "::1", 80, false), ("h:65535", "h", 65_535, true), ("h:0", "h", 0, true), ("h:65536", "h", 80, false),
+        ("10.0.0.0/9", "10.127.0.1", 80, true), ("10.0.0.0/9", "10.128.0.1", 80, false),
     ])
     func noProxy(_ list: String, _ host: String, _ port: Int, _ isDirect: Bool) {
         let expected: ProxyEnvironment.Choice = isDirect ? .direct : .proxy("http://p")
