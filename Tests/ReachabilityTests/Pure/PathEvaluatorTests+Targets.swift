@@ -49,7 +49,7 @@ extension PathEvaluatorTests {
         var oracle = Oracle(answers: ["2001:db8::9": route(2, from: "fd00::1"), "10.0.0.53": route(2, from: "10.0.0.1")])
         let outcome = evaluate(.host("example.org", port: 443), resolved: ["192.0.2.9", "2001:db8::9"], &oracle)
         #expect(outcome.path.isSatisfied && outcome.path.supportsIPv6 && !outcome.path.supportsIPv4 && outcome.path.supportsDNS)
-        #expect(outcome.path.remoteAddresses.map(\.description) == ["192.0.2.9", "2001:db8::9"] && outcome.needsEveryRoute)
+        #expect(outcome.path.remoteAddresses.map(\.description) == ["192.0.2.9", "2001:db8::9"])
         #expect(oracle.queries.map(\.port) == [443, 443, nil])
     }
 
@@ -69,18 +69,10 @@ extension PathEvaluatorTests {
                 && oracle.queries.last(where: { $0.port == nil && $0.interface != nil })?.interface == UInt32(Int32.max))
     }
 
-    @Test func aPrefixOfThreeBitsIsStillADefaultRoute() {
-        for (prefix, isDefault) in [(UInt8(3), true), (4, false)] {
-            var oracle = Oracle(answers: ["192.0.2.1": route(2, from: "10.0.0.1", prefix: prefix)])
-            let outcome = evaluate(.defaultPath, &oracle)
-            #expect(outcome.path.isSatisfied && outcome.needsEveryRoute == !isDefault)
-        }
-    }
-
     @Test func aDrawIsWonByTheRoutes() {
         var oracle = Oracle(answers: ["192.0.2.1": route(2, from: "10.0.0.1", prefix: 8), "192.0.2.2": .refused(EINVAL)])
         let outcome = evaluate(.defaultPath, &oracle, references: ["192.0.2.1", "192.0.2.2"])
-        #expect(outcome.path.isSatisfied && outcome.needsEveryRoute)
+        #expect(outcome.path.isSatisfied)
     }
 
     @Test func whatLinkLocalReachesIsJudgedByWhereItGoes() {
