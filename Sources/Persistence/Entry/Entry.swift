@@ -16,6 +16,8 @@ public struct Entry: Sendable {
     /// Changes with each `put`, and not with `update`.
     let generation: Int64
     var placement = EntryPlacement.memoryAndDisk
+    /// Gone when the metadata changes, or memory has no room for the entry.
+    package let note = EntryNote()
 
     /// The bytes it takes in memory, its share of the tables included.
     var memoryCost: Int {
@@ -37,6 +39,23 @@ public enum EntryPlacement: Sendable, Hashable {
     case memory
     /// Not in memory until it is read for the first time.
     case disk
+}
+
+/// What a user has made of an entry's metadata, so that it need be made once for as long as memory has the entry.
+package final class EntryNote: Sendable {
+    private let value = Lock<(any Sendable)?>(nil)
+
+    /// The value, made now if it was not before. `make` may run on several threads at once; one result is kept.
+    package func value<Value: Sendable>(_ make: () -> Value?) -> Value? {
+        if let known = value.withLock({ $0 }) as? Value { return known }
+        guard let made = make() else { return nil }
+        // What was there is let go of outside the lock.
+        _ = value.withLock { value in
+            defer { value = made }
+            return value
+        }
+        return made
+    }
 }
 
 /// What to store.

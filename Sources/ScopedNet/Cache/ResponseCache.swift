@@ -152,7 +152,9 @@ struct CacheLookupResult: Sendable {
         var entries: [Entry] = []
         var responses: [StoredResponse] = []
         for entry in lookup.entries {
-            guard let response = StoredResponse(decoding: entry.metadata), response.content.length == Int64(entry.body.length) else {
+            guard let response = entry.note.value({ StoredResponse(decoding: entry.metadata) }),
+                response.content.length == Int64(entry.body.length)
+            else {
                 continue
             }
             entries.append(entry)

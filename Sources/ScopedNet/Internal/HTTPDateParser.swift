@@ -13,6 +13,8 @@ struct HTTPDateParser {
     static func parse(_ text: String, now: HTTPDate) -> Int64? {
         // The longest legal date has 33 bytes. A field value can be of any length.
         guard text.utf8.count <= 40 else { return nil }
+        let plain = text.utf8.withContiguousStorageIfAvailable { imfFixdate(UnsafeRawBufferPointer($0)) }
+        if let plain, let seconds = plain { return seconds }
         var imf = HTTPDateParser(text)
         if let seconds = imf.imfFixdate() { return seconds }
         var asctime = HTTPDateParser(text)
