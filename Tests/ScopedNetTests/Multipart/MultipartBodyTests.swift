@@ -90,35 +90,4 @@ import Testing
         let error = await #expect(throws: NetworkError.self) { try await Self.read(body, buffer: 100) }
         #expect(!body.isReplayable && error?.code == .bodyNotReplayable)
     }
-
-    // MP-8: 5 GiB that take no room on a disk, and little in memory.
-    @Test func aFileOf5GiBIsReadInBoundedMemory() async throws {
-        // Of a sparse file in memory the kernel copies one page of zeros; other file systems fill their cache with it.
-        let shared = URL(filePath: "/dev/shm")
-        let folder = try access("/dev/shm", W_OK) == 0 ? PartFolder(in: shared) : PartFolder()
-        let file = try folder.file("large.bin", Data())
-        try #require(truncate(file.path, 5 << 30) == 0)
-        var form = MultipartForm()
-        try form.add(file: file, name: "large")
-        let before = try Self.residentBytes()
-        var count: Int64 = 0
-        var most = before
-        var largest = 0
-        var pieces = 0
-        try await form.write { piece in
-            count += Int64(piece.count)
-            largest = max(largest, piece.count)
-            pieces += 1
-            if pieces % 4096 == 0 { most = max(most, try Self.residentBytes()) }
-        }
-        #expect(count == form.contentLength && count > 5 << 30)
-        #expect(largest <= 128 << 10)
-        // The process is shared with other tests; a body kept would be twenty times as much.
-        #expect(most - before < 256 << 20, "\(most - before) bytes more")
-    }
-
-    private static func residentBytes() throws -> Int {
-        let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-        return (Int(fields[1]) ?? 0) * 4096
-    }
 }
