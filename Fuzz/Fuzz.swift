@@ -32,8 +32,11 @@ let targets: [String: Target] = [
     "cookie": fuzzCookie,
     "challenge": fuzzChallenge,
     "cache": fuzzCachedHead,
-    "stored": fuzzStoredMetadata,
-    "fields": fuzzCacheFields,
+    "control": fuzzCacheControl,
+    "vary": fuzzVary,
+    "fresh": fuzzFreshness,
+    "range": fuzzRanges,
+    "stored": fuzzStoredResponse,
 ]
 
 private let target: Target = {

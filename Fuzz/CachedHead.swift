@@ -36,13 +36,6 @@ private func compare(_ fast: StorageDecision, _ slow: StorageDecision) {
     }
 }
 
-/// Metadata as a store would give it back, damaged or not: refused, or a response that everything can be done with.
-@Sendable func fuzzStoredMetadata(_ input: UnsafeRawBufferPointer) {
-    guard let stored = StoredResponse(decoding: Data(input)) else { return }
-    check(StoredResponse(decoding: stored.encoded()) == stored, "what is read back is something else")
-    use(stored)
-}
-
 private func use(_ stored: StoredResponse) {
     for later in [-1e9, 0, 1, 3e9] {
         let freshness = Freshness(stored, now: now + later, policy: .standard)
@@ -54,19 +47,4 @@ private func use(_ stored: StoredResponse) {
         case .forward, .unavailable: break
         }
     }
-}
-
-/// `Content-Range`, `Range` and `Cache-Control` as texts.
-@Sendable func fuzzCacheFields(_ input: UnsafeRawBufferPointer) {
-    let text = input.text
-    if let range = ContentRange(text) {
-        check(ContentRange(range.description) == range, "\(range) is read as something else")
-        if let bytes = range.range { check(bytes.count > 0 && bytes.end <= range.completeLength ?? .max, "\(range)") }
-    }
-    if case .single(let spec) = RangeField(text), let range = spec.resolved(length: 1_000) {
-        check(range.start >= 0 && range.end <= 1_000 && range.count > 0, "\(text) is \(range)")
-    }
-    var control = CacheControl()
-    control.add(line: input)
-    check(control.maxAge ?? 0 >= 0 && control.maxAge ?? 0 <= DeltaSeconds.largest, "a max-age of \(control.maxAge ?? 0)")
 }
