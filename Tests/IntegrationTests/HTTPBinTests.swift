@@ -119,8 +119,7 @@ struct HTTPBinTests {
         }
     }
 
-    /// The same exchange at the three front doors.
-    @Test func closuresAndDelegatesHearTheSame() async throws {
+    @Test func closuresHearTheSame() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Int.self)
         session.request(url("/anything"), decoder: .json(Echo.self))
             .onSuccess { echo in end.yield(echo.method == "GET" ? 1 : 0) }

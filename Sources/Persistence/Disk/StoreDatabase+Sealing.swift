@@ -112,6 +112,8 @@ extension StoreDatabase {
         }
     }
 
+    func isSealed() throws(DatabaseFailure) -> Bool { try readers.read { try Self.fingerprint(of: $0) != nil } }
+
     /// Nil for a store that is not sealed.
     static func fingerprint(of database: Database) throws -> Data? {
         var found: Data?

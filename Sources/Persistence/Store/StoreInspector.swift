@@ -25,6 +25,13 @@ public final class StoreInspector: Sendable {
     /// ``StoreConfiguration/contentVersion`` of whoever made it.
     public var contentVersion: Int { Int(database.options.contentVersion) }
 
+    /// Whether names, metadata and bodies are encrypted (``StoreSealing``).
+    ///
+    /// - Throws: `damaged`.
+    public func isSealed() throws(StoreError) -> Bool {
+        do throws(DatabaseFailure) { return try database.isSealed() } catch { throw StoreError(error) }
+    }
+
     /// Entries and bytes, as the store counts them.
     public func totals() throws(StoreError) -> (entries: Int, bytes: Int) {
         do throws(DatabaseFailure) {

@@ -63,6 +63,13 @@ public final class TerminationFlush: Sendable {
 
         func install(_ signals: [Int32]) {
             for signal in signals {
+                var present = sigaction()
+                // What is ignored (nohup(1), a shell's background job) ends nothing, and stays so.
+                if sigaction(signal, nil, &present) == 0, present.sa_flags & SA_SIGINFO == 0,
+                    unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == 1
+                {
+                    continue
+                }
                 var action = sigaction()
                 // Async-signal-safe (signal-safety(7)): two atomics and a write. errno is as it was, afterwards.
                 action.__sigaction_handler.sa_handler = { signal in

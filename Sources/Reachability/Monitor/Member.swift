@@ -68,7 +68,11 @@ final class Member: Sendable {
             guard state.belongs(to: run), ticket > state.ticket else { return .unchanged }
             state.ticket = ticket
             var path = outcome.path
-            if case .host = target.subject, let reason = state.resolution.reason { path.status = .unsatisfied(reason) }
+            if case .host = target.subject {
+                // An answer that came while nothing was asked about it is asked about next.
+                let isUnasked = path.remoteAddresses.isEmpty
+                if let reason = state.resolution.reason ?? (isUnasked ? .resolving : nil) { path.status = .unsatisfied(reason) }
+            }
             path.validation = state.current?.validation ?? .unknown
             if let current = state.current, path.hasSameContent(as: current) {
                 state.settle.nothingToTell()

@@ -50,7 +50,7 @@ final class MonitorLoop {
         if resolverFile.descriptor >= 0 { try watch(resolverFile.descriptor, .resolverFile) }
         if let changes { try watch(changes, .changes) }
         if let routes { try watch(routes, .routes) }
-        if polling != nil { pollAt = Monotonic.now() + run.configuration.pollingInterval }
+        if polling != nil { pollAt = Monotonic.now() + pollingInterval }
     }
 
     deinit {
@@ -114,6 +114,9 @@ final class MonitorLoop {
         return true
     }
 
+    /// Not so often that it does nothing else.
+    private var pollingInterval: Duration { max(run.configuration.pollingInterval, .milliseconds(10)) }
+
     private func waitForSources() -> [Source] {
         var timeout: Int32 = -1
         if let next = [evaluateAt, reloadAt, listenToRoutesAt, pollAt, retryNamesAt].compactMap({ $0 }).min() {
@@ -137,7 +140,7 @@ final class MonitorLoop {
         if isDue(&listenToRoutesAt) { if listenToRoutes() { mayDiffer = true } }
         if isDue(&pollAt) {
             polling?.load()
-            pollAt = now + run.configuration.pollingInterval
+            pollAt = now + pollingInterval
             // Without netlink nobody says that resolv.conf's server or a name's address has changed, but the path does.
             mayDiffer = true
         }
@@ -181,6 +184,7 @@ final class MonitorLoop {
             if !isComplete { reloadAt = Monotonic.now() + .milliseconds(50) }
             guard let drained = events?.drainChanges(into: netlink) else { break }
             run.count { $0.events += drained.messages }
+            losses.formUnion(drained.change.losses)
             if !drained.overran { return true }
             run.count { $0.overruns += 1 }
         }
@@ -263,6 +267,8 @@ final class MonitorLoop {
 
     private func retryNames(_ now: Duration) {
         for member in run.members where member.state.withLock({ $0.resolution.retryAt.map { $0 <= now } ?? false }) { run.resolve(member) }
+        // The timer that has just fired may have been set for somebody who asked again in the meantime: the others still wait for theirs.
+        retryNamesAt = run.members.compactMap { member in member.state.withLock { $0.resolution.retryAt } }.min()
     }
 
     private func tell() { for member in run.members { member.deliver() } }

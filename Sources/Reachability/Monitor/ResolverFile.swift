@@ -48,8 +48,12 @@ struct ResolverFile: ~Copyable {
             guard count > 0 else { break }
             var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             while let length = rest.value(at: 12, as: UInt32.self).map(Int.init), rest.count >= 16 + length {
+                let watch = rest.value(at: 0, as: Int32.self) ?? -1
+                let mask = rest.value(at: 4, as: UInt32.self) ?? 0
+                // That a watch of before is gone is our own doing.
+                let isOurDoing = mask & UInt32(IN_IGNORED) != 0 && !watches.contains(watch)
                 // No name: the folder itself went, or events were lost.
-                if length == 0 || names.contains(rest.slice(from: 16, to: 16 + length).text) { changed = true }
+                if length == 0 ? !isOurDoing : names.contains(rest.slice(from: 16, to: 16 + length).text) { changed = true }
                 rest = rest.slice(from: 16 + length, to: rest.count)
             }
         }

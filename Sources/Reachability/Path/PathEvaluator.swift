@@ -69,16 +69,18 @@ struct PathEvaluator {
     ) -> RouteAnswer {
         var routes: [RouteAnswer] = []
         var refusals: [RouteAnswer] = []
+        var isWithoutDefault = false
         for sample in samples {
             let answer = oracle.answer(query(sample, target))
             switch answer {
             case .route(let route) where (route.matchedPrefix ?? 0) <= Self.longestDefaultPrefix: return answer
-            // A default route would have caught it, whatever other samples meet.
-            case .refused(ENETUNREACH): return answer
+            // Without a default route; or a rule or a route that throws is about this sample alone, and another finds the default.
+            case .refused(ENETUNREACH): isWithoutDefault = true
             case .route: routes.append(answer)
             case .refused: refusals.append(answer)
             }
         }
+        if isWithoutDefault { return .refused(ENETUNREACH) }
         return (refusals.count > routes.count ? refusals.first : routes.first) ?? .refused(ENETUNREACH)
     }
 

@@ -64,7 +64,8 @@ package struct AuthenticationChallenge: Sendable, Hashable {
                 let mark = rest
                 skipSpaces()
                 guard rest.first == UInt8(ascii: ","), skipToNext(), let next = parameter() else {
-                    rest = mark
+                    // Of an unfinished quotation nothing is read again.
+                    if !rest.isEmpty { rest = mark }
                     return skipToComma()
                 }
                 if challenge.parameters[next.0] == nil { challenge.parameters[next.0] = next.1 }

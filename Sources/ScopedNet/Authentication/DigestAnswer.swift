@@ -90,7 +90,13 @@ package struct DigestAnswer: Sendable {
     }
 
     private static func quoted(_ text: String) -> String {
-        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        // By scalar: a quote with a combining mark behind it is a character of its own, and a quote all the same.
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
+            quoted.unicodeScalars.append(scalar)
+        }
+        return quoted + "\""
     }
 
     private static func count(_ count: UInt32) -> String {

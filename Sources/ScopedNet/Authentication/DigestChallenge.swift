@@ -14,6 +14,8 @@ package struct DigestChallenge: Sendable, Hashable {
         package let isSession: Bool
 
         init?(_ name: String?) {
+            // Letters that are ASCII only in capitals are no spelling of these.
+            guard name?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else { return nil }
             let text = (name ?? "MD5").uppercased()
             isSession = text.hasSuffix("-SESS")
             switch isSession ? String(text.dropLast(5)) : text {

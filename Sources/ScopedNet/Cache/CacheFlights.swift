@@ -54,6 +54,9 @@ final class CacheFlights: Sendable {
         state.withLock { state in state.keys[id].flatMap { state.flights[$0] }.map { !$0.followers.isEmpty } ?? false }
     }
 
+    /// All who wait.
+    package var followerCount: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.followers.count } } }
+
     /// The answer is in the cache, or will never be.
     func end(ledBy id: UInt64) {
         let flight = state.withLock { state in state.keys.removeValue(forKey: id).flatMap { state.flights.removeValue(forKey: $0) } }

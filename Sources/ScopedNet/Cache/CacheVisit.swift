@@ -71,29 +71,29 @@ final class CacheVisit: @unchecked Sendable {
     /// Stores the response whose body is complete, or what came of it before it broke off.
     ///
     /// - Parameter received: the body as it came over the wire.
-    func store(_ received: Data, isComplete: Bool, of head: ResponseHead?) {
-        if storePlainly(.data(received), isComplete: isComplete, of: head) { return }
-        guard case .store(let pending, let pieces, let replaced) = outcome?.storage else { return }
+    /// - Returns: whether the store took it.
+    @discardableResult
+    func store(_ received: Data, isComplete: Bool, of head: ResponseHead?) -> Bool {
+        if let isStored = storePlainly(.data(received), isComplete: isComplete, of: head) { return isStored }
+        guard case .store(let pending, let pieces, let replaced) = outcome?.storage else { return false }
         let length = Int64(received.count)
-        guard let response = isComplete ? pending.completed(bodyLength: length) : pending.interrupted(after: length) else { return }
+        guard let response = isComplete ? pending.completed(bodyLength: length) : pending.interrupted(after: length) else { return false }
         let wanted = isComplete ? pieces : pieces.prefix { $0 != .received } + [.received]
-        guard let body = joined(wanted, received) else { return }
-        put(response, .data(body), replacing: replaced)
+        guard let body = joined(wanted, received) else { return false }
+        return put(response, .data(body), replacing: replaced)
     }
 
-    /// - Returns: false when the rules have to do it.
-    private func storePlainly(_ body: NewBody, isComplete: Bool, of head: ResponseHead?) -> Bool {
-        guard case .plain(let reply) = outcome?.storage else { return false }
+    /// - Returns: nil when the rules have to do it.
+    private func storePlainly(_ body: NewBody, isComplete: Bool, of head: ResponseHead?) -> Bool? {
+        guard case .plain(let reply) = outcome?.storage else { return nil }
         guard isComplete else {
             // What may be kept of a beginning is seldom asked, and so was left for now.
-            if let head {
-                outcome = forward.received(CacheHead(head), requestTime: reply.requestTime, responseTime: reply.responseTime)
-            }
-            return head == nil
+            guard let head else { return false }
+            outcome = forward.received(CacheHead(head), requestTime: reply.requestTime, responseTime: reply.responseTime)
+            return nil
         }
-        guard let metadata = reply.encoded(bodyLength: Int64(body.length), strategy: forward.strategy) else { return true }
-        put(metadata, reply.horizon(forward.strategy.policy), body)
-        return true
+        guard let metadata = reply.encoded(bodyLength: Int64(body.length), strategy: forward.strategy) else { return false }
+        return put(metadata, reply.horizon(forward.strategy.policy), body) == .accepted
     }
 
     /// Stores a response whose body is in a file.
@@ -101,18 +101,20 @@ final class CacheVisit: @unchecked Sendable {
         guard stores, !readsStoredBodies, forward.strategy.policy.write.contains(.disk),
             let body = try? cache.store.copyBody(from: path, length: length)
         else { return }
-        if storePlainly(body, isComplete: true, of: nil) { return }
+        guard storePlainly(body, isComplete: true, of: nil) == nil else { return }
         guard case .store(let pending, [.received], let replaced) = outcome?.storage,
             let response = pending.completed(bodyLength: length)
         else { return }
         put(response, body, replacing: replaced)
     }
 
-    private func put(_ response: StoredResponse, _ body: NewBody, replacing replaced: [Int]) {
+    @discardableResult
+    private func put(_ response: StoredResponse, _ body: NewBody, replacing replaced: [Int]) -> Bool {
         // Unless the new one is kept, the old ones are better than nothing.
-        guard put(response.encoded(), response.horizon(forward.strategy.policy), body) == .accepted else { return }
+        guard put(response.encoded(), response.horizon(forward.strategy.policy), body) == .accepted else { return false }
         let entryKey = cache.entryKey(key)
         for index in forward.leaving(replaced, for: response) { cache.store.remove(entryKey, variant: found.entries[index].variant) }
+        return true
     }
 
     @discardableResult

@@ -50,6 +50,8 @@ struct PlainReplyReader {
     }
 
     private mutating func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+        // Other bytes are stored as the rules' types of text have them.
+        guard name.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), value.allSatisfy({ $0 >= 0x20 && $0 < 0x7f || $0 == 0x09 }) else { return false }
         func isNamed(_ known: StaticString) -> Bool { FieldLines.matches(name, known: known) }
         switch name.count {
         case 2 where isNamed("te"), 7 where isNamed("upgrade"), 10 where isNamed("keep-alive"), 16 where isNamed("proxy-connection"),

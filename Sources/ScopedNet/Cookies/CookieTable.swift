@@ -95,10 +95,12 @@ package struct CookieTable: Sendable {
 
     /// Names that promise something (section 4.1.3), whatever their case; a nameless cookie must not look like one.
     private func breaksPrefix(_ request: SetCookie, _ key: Cookie.Key) -> Bool {
-        let name = (request.name.isEmpty ? request.value : request.name).lowercased()
-        guard name.hasPrefix("__secure-") || name.hasPrefix("__host-") else { return false }
+        // By byte: a mark that combines with the last one would make another character of it.
+        let name = Array((request.name.isEmpty ? request.value : request.name).lowercased().utf8)
+        let isHost = name.starts(with: "__host-".utf8)
+        guard isHost || name.starts(with: "__secure-".utf8) else { return false }
         if request.name.isEmpty || !request.isSecure { return true }
-        return name.hasPrefix("__host-") && !(key.isHostOnly && request.domain == nil && request.path == "/")
+        return isHost && !(key.isHostOnly && request.domain == nil && request.path == "/")
     }
 
     private func expiry(of request: SetCookie, _ now: Double) -> Double? {

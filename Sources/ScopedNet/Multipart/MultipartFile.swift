@@ -33,7 +33,7 @@ enum MultipartFile {
             guard descriptor >= 0 else { throw BodyFailure("the file of a part cannot be read: \(String(cString: strerror(errno)))") }
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                close(descriptor)
+                // Closed by `deinit`, which runs here too.
                 throw BodyFailure("the file of a part is not a regular file any more")
             }
         }

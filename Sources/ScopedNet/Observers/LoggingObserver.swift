@@ -32,6 +32,10 @@ public struct LoggingObserver: RequestObserver {
             metadata["reason"] = "\(reason)"
             metadata["after"] = after.map { "\($0)" } ?? "never"
             logger.info("retry decided", metadata: metadata)
+        case .cacheDecided(let status):
+            var metadata = metadata(event.run)
+            metadata["cache"] = "\(status)"
+            logger.debug("cache decided", metadata: metadata)
         case .sent, .received: break
         default:
             guard logger.logLevel <= .trace else { return }

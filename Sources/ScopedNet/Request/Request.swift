@@ -127,7 +127,7 @@ public final class Request<Value: Sendable>: Sendable {
         return options.repeatKey.map { .key($0) } ?? .object(id)
     }
 
-    private func prepared() -> RequestTemplate {
+    func prepared() -> RequestTemplate {
         let (description, known) = state.withLock { ($0.description, $0.template) }
         var error: NetworkError?
         return known ?? prepare(description, &error)

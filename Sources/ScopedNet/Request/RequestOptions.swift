@@ -56,7 +56,7 @@ public struct RequestOptions: Sendable {
     /// What the request wants of the session's response cache, if that has one. Streams go past it.
     public var cache = CachePolicy.standard
     /// Asked with the decoded value before a response is stored: false keeps it out, such as an API's error with a status of 200. Called on a
-    /// work thread. Such requests are not refreshed in the background.
+    /// work thread, for a refresh beside a stale response too.
     public var shouldCache: (@Sendable (any Sendable, ResponseHead) -> Bool)?
     public var redirects = RedirectPolicy()
     public var validation = StatusValidation.success

@@ -9,8 +9,9 @@ extension RunCore {
     func enterCache() {
         guard let cache = session.configuration.cache, !hasStream else { return goToNetwork() }
         let policy = template.options.cache
-        let request = CacheRequest(
-            method: exchange.method, url: exchange.url.string, fields: exchange.headers.fields, hasBody: exchange.body != nil)
+        // Its own fields, also where the cache has added to them and begins again.
+        let fields = (drive.callersHeaders ?? exchange.headers).fields
+        let request = CacheRequest(method: exchange.method, url: exchange.url.string, fields: fields, hasBody: exchange.body != nil)
         let strategy = cache.strategy(policy)
         guard let key = strategy.key(for: request) else { return goToNetwork() }
         // What other methods send is never found, only thrown away.

@@ -36,6 +36,7 @@ extension RunHandlers {
         func add<Payload>(_ name: String, _ list: CallbackList<Payload>) { list.forEach { origins.append("\(name) at \($0.origin)") } }
         add("onSuccess", success)
         add("onFailure", failure)
+        add("onCached", cached)
         add("onResponseHead", head)
         add("onUploadProgress", sent)
         add("onDownloadProgress", received)

@@ -63,10 +63,10 @@ extension RunCore {
             guard session.admission.remove(self, exchange: number) else { return }
             giveUpWaiting(NetworkError(code, phase: .queued, message: message, requestID: id, attempt: exchange.attempt))
         }
-        setWait(wait, exchange: number)
+        setWait(wait, exchange: Self.queueWait(number))
         StepDoor.pass(.queueTimed, id)
         // It may have left the queue, or been cancelled, before the timer was known.
-        guard stage == .queued(number), mayGoOn else { return cancelWait(exchange: number) }
+        guard stage == .queued(number), mayGoOn else { return cancelWait(exchange: Self.queueWait(number)) }
     }
 
     /// Has a slot. Any thread, also the network's.
@@ -82,7 +82,7 @@ extension RunCore {
             enter(.parked)
             guard !isSuspended, leave(.parked, for: .idle) else { return false }
         }
-        cancelWait(exchange: exchangeID.number)
+        cancelWait(exchange: Self.queueWait(exchangeID.number))
         if !drive.hasBegun {
             drive.hasBegun = true
             if template.options.retry.maxAttempts > 1 {

@@ -31,6 +31,8 @@ extension RunCore {
     /// - Returns: true when this changed something.
     func setSuspended(_ value: Bool) -> Bool {
         guard mayGoOn, suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
+        // Others do not wait for what its owner holds up.
+        if value { endFlight() }
         feed?.push(observed: value ? .suspended : .resumed, from: self)
         switch stage {
         case .transferring(let number): applySuspension(TransferID(number: number))

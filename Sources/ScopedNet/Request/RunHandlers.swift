@@ -63,13 +63,14 @@ package struct RunHandlers: ~Copyable, Sendable {
         let common = success.firstLane ?? failure.firstLane ?? end.firstLane
         guard let rare else { return common }
         return rare.delegate?.lane ?? common ?? rare.received.firstLane ?? rare.sent.firstLane ?? rare.head.firstLane
+            ?? rare.cached.firstLane
     }
 
     package func fits(_ lane: DeliveryLane) -> Bool {
         guard success.fits(lane), failure.fits(lane), end.fits(lane) else { return false }
         guard let rare else { return true }
         if let delegate = rare.delegate, let own = delegate.lane, own !== lane { return false }
-        return rare.head.fits(lane) && rare.sent.fits(lane) && rare.received.fits(lane)
+        return rare.head.fits(lane) && rare.sent.fits(lane) && rare.received.fits(lane) && rare.cached.fits(lane)
     }
 }
 

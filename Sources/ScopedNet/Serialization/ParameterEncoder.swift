@@ -172,7 +172,10 @@ private struct ParameterUnkeyedContainer: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { encoder.codingPath }
     var count: Int { encoder.node.count }
 
-    private func place() -> ParameterNodeEncoder { encoder.at(encoder.node.append(), ParameterKey(intValue: count)) }
+    private func place() -> ParameterNodeEncoder {
+        let key = ParameterKey(intValue: count)
+        return encoder.at(encoder.node.append(), key)
+    }
 
     mutating func encodeNil() { place().node.set(.null) }
     mutating func encode<Value: Encodable>(_ value: Value) throws { try place().write(value) }

@@ -62,6 +62,9 @@ public final class Session: Sendable {
         return Session(configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))
     }
 
+    /// Hits, misses and bytes saved of the cache, in all sessions that share it; nil without one. Any thread.
+    public var cacheStatistics: CacheStatistics? { configuration.cache?.statistics }
+
     /// What the transport can do; nil with a custom one.
     public var capabilities: Capabilities? { transport.capabilities }
 

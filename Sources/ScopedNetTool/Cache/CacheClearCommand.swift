@@ -27,6 +27,10 @@ struct CacheClearCommand: ToolCommand {
 
     func execute() async throws(ToolFailure) {
         let before = try look()
+        guard !before.isSealed || url == nil && arguments.partition == nil else {
+            let advice = "clear all of it, or let its program do this"
+            throw ToolFailure(.usage, "\(arguments.directory): it is encrypted, and its names with it\n  \(advice)")
+        }
         let store = try await open(contentVersion: before.contentVersion)
         do throws(ToolFailure) { try await clear(store) } catch {
             await store.close()
@@ -42,20 +46,22 @@ struct CacheClearCommand: ToolCommand {
     }
 
     /// What there is. A damaged store is an empty one: opening it replaces it.
-    private func look() throws(ToolFailure) -> (entries: Int, bytes: Int, contentVersion: Int) {
+    private func look() throws(ToolFailure) -> (entries: Int, bytes: Int, contentVersion: Int, isSealed: Bool) {
         do throws(StoreError) {
             let store = try StoreInspector(directory: arguments.directory)
             let totals = try store.totals()
-            return (totals.entries, totals.bytes, store.contentVersion)
+            return (totals.entries, totals.bytes, store.contentVersion, try store.isSealed())
         } catch {
             guard error.code == .damaged else { throw CacheFolder.failure(error, arguments.directory) }
-            return (0, 0, StoredResponse.codingVersion)
+            return (0, 0, StoredResponse.codingVersion, false)
         }
     }
 
     private func open(contentVersion: Int) async throws(ToolFailure) -> Store {
         var configuration = StoreConfiguration(directory: arguments.directory, mode: .shared)
         configuration.contentVersion = contentVersion
+        // What is not asked for stays, however much that is.
+        configuration.limits.diskBytes = .max
         let store = Store(configuration)
         guard await store.opened() != .open else { return store }
         let condition = store.condition

@@ -13,18 +13,13 @@ import Testing
         ScriptedResponse.ok(text).header("Cache-Control", "max-age=60").stalling(.afterBytes(1))
     }
 
-    /// Until the follower stands in the leader's flight.
-    private func untilFollowed(_ leader: Run, in cached: CachedWire) async {
-        while !cached.cache.flights.isFollowed(ledBy: leader.id) { await Task.yield() }
-    }
-
     @Test func theLastFollowerLeavesBetweenTheLeadersQuestionAndItsStep() async throws {
         try await withCache { cached async throws in
             cached.server.on("/", shared("nobody's"))
             let leader = cached.wire.get().start().run
             try await cached.server.waitForStalls()
             let follower = cached.wire.get().start().run
-            await untilFollowed(leader, in: cached)
+            await cached.untilFollowed()
             let driver = RaceDriver(cached.wire.session)
             driver.at(.gateAsked) { _ in follower.cancel() }
             leader.cancel()
@@ -54,7 +49,7 @@ import Testing
             try await cached.server.waitForStalls()
             let other = cached.wire.get().start().run
             follower.withLock { $0 = other }
-            await untilFollowed(run, in: cached)
+            await cached.untilFollowed()
             await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
                     isInside.wait()
@@ -88,7 +83,7 @@ import Testing
                 }.start().run
             try await cached.server.waitForStalls()
             async let follower = cached.get()
-            await untilFollowed(leader, in: cached)
+            await cached.untilFollowed()
             leader.cancel()
             cached.server.releaseStalls()
             #expect(try await follower.body == Data("shared".utf8))

@@ -19,6 +19,11 @@ struct CachedWire {
     let clock: WallClock
     var server: LoopbackServer { wire.server }
 
+    /// Until so many wait for what others are getting.
+    func untilFollowed(by count: Int = 1) async {
+        while cache.flights.followerCount < count { await Task.yield() }
+    }
+
     func get(_ path: String = "/", _ change: (inout RequestOptions) -> Void = { _ in }) async throws -> Response<Data> {
         try await wire.get(path, change).response()
     }
