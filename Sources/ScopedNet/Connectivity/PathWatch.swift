@@ -138,9 +138,13 @@ package final class PathWatch: ConnectivitySource {
             // No descriptor or thread is left: nobody can tell, and a request that goes out will say what is wrong.
             return reached(target)
         }
+        let known = monitor.currentPath
         let subscription = monitor.observe { [weak self] path, delta in
             self?.found(path, target)
-            if target == .defaultPath, !delta.contains(.first), delta.breaksConnections { self?.tellWatchers() }
+            guard target == .defaultPath else { return }
+            // The first one told may be a later one than this began with.
+            let change = delta.contains(.first) ? known.map { path.delta(from: $0) } : delta
+            if change?.breaksConnections == true { self?.tellWatchers() }
         }
         // Whatever room this one replaces is let go outside the lock.
         let former = state.withLock { state -> Room? in

@@ -145,8 +145,10 @@ struct SessionTests {
             let watches = Self.wait { wire.session.link.connectivitySource()?.isSatisfied([.defaultPath]) == true }
             #expect(watches)
             try wire.network.ip("link set v0 down")
-            let isGone = Self.wait { wire.monitor.currentPath?.isSatisfied == false && wire.connections == 0 }
+            let isGone = Self.wait { wire.monitor.currentPath?.isSatisfied == false }
             #expect(isGone)
+            let isDropped = Self.wait { wire.connections == 0 }
+            #expect(isDropped, "\(wire.connections) connections are left")
             let done = DispatchSemaphore(value: 0)
             let results = Results(1)
             let began = ContinuousClock.now
