@@ -91,7 +91,7 @@ import Testing
         for file in files {
             let path = folder.folder.path + "/" + file
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            // Reading a folder leaks within Foundation.
+            // Folders have no bytes of their own.
             guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
             bytes.append(FileManager.default.contents(atPath: path) ?? Data())
         }
