@@ -87,7 +87,7 @@ final class CacheVisit: @unchecked Sendable {
     private func storePlainly(_ body: NewBody, isComplete: Bool, of head: ResponseHead?) -> Bool? {
         guard case .plain(let reply) = outcome?.storage else { return nil }
         guard isComplete else {
-            // What may be kept of a beginning is seldom asked, and so was left for now.
+            // What may be kept of a beginning is seldom asked, and worked out only here.
             guard let head else { return false }
             outcome = forward.received(CacheHead(head), requestTime: reply.requestTime, responseTime: reply.responseTime)
             return nil

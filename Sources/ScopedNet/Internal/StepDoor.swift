@@ -10,6 +10,8 @@ package enum Step: String, CaseIterable, Sendable {
     case beforeDelivery, delivering, beforeCall, callAdmitted, callEnded, beforeAdmission, afterAdmission, afterCall, beforeEnd
     // Of a cancel: it knows whether others need the work; its gate is shut; it knows which stage to take back.
     case gateAsked, gateShut, stageRead
+    // Of a suspension: it may be, and is not yet.
+    case suspensionAsked
     // Of a job on the work executor: all it does is done.
     case workEnded
     // Of a bag's end, which is no run's (number 0): it has the list; all gates in it are shut.

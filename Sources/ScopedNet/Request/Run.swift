@@ -27,7 +27,8 @@ public final class Run: Sendable {
 
     /// Pauses the transfer itself: no byte moves, the idle clock is held. What is already on its way to you may still arrive.
     ///
-    /// - Returns: false when it was suspended already or has ended.
+    /// - Returns: false when it was suspended already, was cancelled or has ended. A transfer that outlives its cancel for the sake of others
+    ///   cannot be held up.
     @discardableResult
     public func suspend() -> Bool { core.setSuspended(true) }
 

@@ -26,11 +26,19 @@ extension RunCore {
         }
         cancelWaits()
     }
+
     // MARK: Suspending
 
     /// - Returns: true when this changed something.
     func setSuspended(_ value: Bool) -> Bool {
-        guard mayGoOn, suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
+        guard mayGoOn, !(value && worksForOthers) else { return false }
+        StepDoor.pass(.suspensionAsked, id)
+        guard suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
+        // Cancelled meanwhile: it goes on for others, who did not suspend it, and nobody is left to resume it.
+        if value, worksForOthers {
+            _ = setSuspended(false)
+            return false
+        }
         // Others do not wait for what its owner holds up.
         if value { endFlight() }
         feed?.push(observed: value ? .suspended : .resumed, from: self)

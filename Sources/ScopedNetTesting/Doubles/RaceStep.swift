@@ -6,7 +6,7 @@ public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     public var description: String { step.rawValue }
 
     /// All of them.
-    public static let all: [RaceStep] = Step.allCases.filter { ![.listTaken, .gatesShut, .workEnded].contains($0) }.map {
+    public static let all: [RaceStep] = Step.allCases.filter { ![.listTaken, .gatesShut, .suspensionAsked, .workEnded].contains($0) }.map {
         RaceStep(step: $0)
     }
 
@@ -56,4 +56,6 @@ public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     public static let gateAsked = RaceStep(step: .gateAsked)
     /// A cancel has shut the gate and taken nothing back yet.
     public static let gateShut = RaceStep(step: .gateShut)
+    /// A suspension has found the run at work, and holds nothing yet.
+    public static let suspensionAsked = RaceStep(step: .suspensionAsked)
 }

@@ -63,6 +63,38 @@ import Testing
         }
     }
 
+    @Test func aCancelledLeaderCannotHoldUpTheOthers() async throws {
+        try await withCache { cached async throws in
+            cached.server.on("/", shared("shared"))
+            let leader = cached.wire.get().start().run
+            try await cached.server.waitForStalls()
+            async let follower = cached.get()
+            await cached.untilFollowed()
+            leader.cancel()
+            #expect(!leader.suspend())
+            cached.server.releaseStalls()
+            #expect(try await follower.body == Data("shared".utf8))
+            #expect(cached.server.requests.count == 1)
+        }
+    }
+
+    @Test func aLeaderCancelledWhileItIsSuspendedDoesNotHoldUpTheOthers() async throws {
+        try await withCache { cached async throws in
+            cached.server.on("/", shared("shared"))
+            let leader = cached.wire.get().start().run
+            try await cached.server.waitForStalls()
+            async let follower = cached.get()
+            await cached.untilFollowed()
+            let driver = RaceDriver(cached.wire.session)
+            driver.at(.suspensionAsked) { _ in leader.cancel() }
+            #expect(!leader.suspend())
+            cached.server.releaseStalls()
+            #expect(try await follower.body == Data("shared".utf8))
+            #expect(cached.server.requests.count == 1)
+            withExtendedLifetime(driver) {}
+        }
+    }
+
     @Test(arguments: [false, true]) func aCancelledLeaderMakesNoValue(asks: Bool) async throws {
         try await withCache { cached async throws in
             cached.server.enqueue(shared("shared"))
