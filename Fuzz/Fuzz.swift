@@ -31,6 +31,8 @@ let targets: [String: Target] = [
     "multipart": fuzzMultipart,
     "cookie": fuzzCookie,
     "challenge": fuzzChallenge,
+    "type": fuzzMediaType,
+    "charset": fuzzCharset,
     "cache": fuzzCachedHead,
     "control": fuzzCacheControl,
     "vary": fuzzVary,

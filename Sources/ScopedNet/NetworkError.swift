@@ -15,7 +15,7 @@ public struct NetworkError: Error, Sendable {
             case connectivityTimeout, queueTimeout, connectTimeout, firstByteTimeout, idleTimeout, totalTimeout, queueFull
             case badResponse, truncatedBody, headersTooLarge, bodyTooLarge, decodingBomb, contentDecodingFailed
             case tooManyRedirects, redirectLoop, redirectRefused
-            case unacceptableStatus, decodingFailed, refused, cancelled, shutdown, resources, other
+            case unacceptableStatus, unacceptableContentType, decodingFailed, refused, cancelled, shutdown, resources, other
         }
 
         private let name: Name
@@ -87,6 +87,9 @@ public struct NetworkError: Error, Sendable {
         public static let redirectRefused = Code(.redirectRefused)
         /// The status is not one the request accepts (2xx unless told otherwise).
         public static let unacceptableStatus = Code(.unacceptableStatus)
+        /// The media type is not one the request accepts (``RequestOptions/contentTypes``). Where the status is not acceptable either, this is
+        /// the `underlying` of that error.
+        public static let unacceptableContentType = Code(.unacceptableContentType)
         /// The body could not be turned into the value asked for.
         public static let decodingFailed = Code(.decodingFailed)
 

@@ -40,6 +40,32 @@ private struct Samples: Sendable {
         }
     }
 
+    // MARK: Responses.md
+
+    func decoders(_ session: Session) {
+        _ = session.request("posts", decoder: .json([Post].self))
+        _ = session.request("posts", decoder: .json(removesNulls: true))
+        _ = session.request("letter", decoder: .text)
+        _ = session.request("settings", decoder: .propertyList([String: Int].self))
+        _ = session.request("size", decoder: ResponseDecoder { _, body in body.count })
+        _ = session.request("either", decoder: .first(of: ResponseDecoder.json(Post.self).map { $0.title }, .text))
+    }
+
+    func users(_ session: Session) async throws -> JSONValue {
+        let shape: JSONShape = ["users": .array(of: ["id": .integer, "name": .string, "phone": .optional(.string)])]
+        return try await session.request("users", decoder: .json(shape)).value()
+    }
+
+    func thumbnail(_ session: Session, to file: URL) async throws -> URL {
+        try await session.download("thumbnail", to: file).options { $0.contentTypes = .types(["image/*"]) }.value()
+    }
+
+    func session(keepingCookiesOf account: String) async -> Session {
+        var configuration = Session.Configuration()
+        configuration.cookies = await CookieJar(named: "com.example.reader", partition: account)
+        return Session(configuration: configuration)
+    }
+
     struct Post: Codable, Sendable { let title: String }
 
     @MainActor
@@ -369,7 +395,8 @@ private struct Samples: Sendable {
         let names = Self.articles.map { $0.split(separator: "/").last.map(String.init) ?? "" }
         #expect(
             names == [
-                "README.md", "Caching.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "ScopedNet.md", "Transport.md",
+                "README.md", "Caching.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "Responses.md", "ScopedNet.md",
+                "Transport.md",
                 "LeakTests.md",
                 "ScopedNetTesting.md", "ScopedNetService.md",
             ])

@@ -41,6 +41,13 @@ public struct StoreConfiguration: Sendable {
         return "\(environment("HOME") ?? "/tmp")/.cache/\(name)"
     }
 
+    /// `name` in the user's folder for what a program wants to find again and cannot fetch again, such as cookies: `$XDG_STATE_HOME`, else
+    /// `~/.local/state` (XDG Base Directory Specification).
+    public static func stateDirectory(_ name: String) -> String {
+        if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") { return "\(base)/\(name)" }
+        return "\(environment("HOME") ?? "/tmp")/.local/state/\(name)"
+    }
+
     private static func environment(_ name: String) -> String? {
         guard let value = getenv(name) else { return nil }
         let text = String(cString: value)

@@ -1,7 +1,12 @@
-/// A cookie as it is kept (RFC 6265bis section 5.7). (pure)
-package struct Cookie: Sendable, Hashable {
+public import FoundationEssentials
+
+/// A cookie as a ``CookieJar`` keeps it (RFC 6265bis section 5.7). (pure)
+public struct Cookie: Sendable, Hashable, Codable {
+    /// Which requests of other sites it goes along with.
+    public enum SameSite: String, Sendable, Hashable, Codable { case strict, lax, none }
+
     /// What makes two cookies the same one.
-    package struct Key: Sendable, Hashable {
+    package struct Key: Sendable, Hashable, Codable {
         package let name: String
         package let domain: String
         package let path: String
@@ -16,12 +21,24 @@ package struct Cookie: Sendable, Hashable {
     }
 
     package let key: Key
-    package let value: String
-    /// Seconds since 1970; nil: until the session ends.
+    /// May be empty, for a cookie that is a value alone.
+    public var name: String { key.name }
+    public let value: String
+    /// Lower case, without a leading dot.
+    public var domain: String { key.domain }
+    public var path: String { key.path }
+    /// Goes to its ``domain`` alone, not to names below it.
+    public var isHostOnly: Bool { key.isHostOnly }
+    /// Goes over https alone.
+    public let isSecure: Bool
+    /// Not for scripts; of no meaning here.
+    public let isHTTPOnly: Bool
+    /// Nil where the server says nothing.
+    public let sameSite: SameSite?
+    /// Nil: until the jar is gone.
+    public var expiryDate: Date? { expires.map { Date(timeIntervalSince1970: $0) } }
+    /// Seconds since 1970; nil: until the jar is gone.
     package let expires: Double?
-    package let isSecure: Bool
-    package let isHTTPOnly: Bool
-    package let sameSite: SetCookie.SameSite?
     /// Seconds since 1970; that of the cookie it replaced.
     package var created: Double
     package var lastUsed: Double
@@ -38,7 +55,15 @@ package struct CookieOrigin: Sendable, Hashable {
     /// Lower case; an IP address is told from a name.
     package let host: String
     package let path: String
-    private let isAddress: Bool
+    let isAddress: Bool
+
+    /// The origin of a request.
+    package init(_ url: RequestURL) {
+        let rest = url.string.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst(3)
+        let path = rest.drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+            .prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        self.init(scheme: url.scheme, host: url.host, path: String(Substring(path)))
+    }
 
     /// - Parameters:
     ///   - scheme, host: lower case, as of `RequestURL`.

@@ -36,6 +36,32 @@ package struct CookieTable: Sendable {
     }
 
     package var count: Int { cookies.count }
+    package subscript(key: Cookie.Key) -> Cookie? { cookies[key] }
+
+    /// Puts back what was kept before.
+    package mutating func restore(_ cookie: Cookie, now: Double) {
+        guard !cookie.isExpired(at: now), cookies[cookie.key] == nil else { return }
+        cookies[cookie.key] = cookie
+    }
+
+    /// Section 5.2: the same scheme, and the same domain below a public suffix.
+    package func isSameSite(_ left: CookieOrigin, _ right: CookieOrigin) -> Bool {
+        left.isSecure == right.isSecure && site(of: left) == site(of: right)
+    }
+
+    /// The name one label below the longest public suffix; an address, and a suffix, is its own site.
+    private func site(of origin: CookieOrigin) -> Substring {
+        var site = origin.host[...]
+        if origin.isAddress { return site }
+        while let dot = site.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            let parent = site[site.utf8.index(after: dot)...]
+            if isPublicSuffix(String(parent)) { return site }
+            site = parent
+        }
+        // Nothing of it is a suffix, but the last label always is.
+        return origin.host[...]
+    }
+
     package var all: [Cookie] {
         cookies.values.sorted { ($0.key.domain, $0.key.path, $0.key.name) < ($1.key.domain, $1.key.path, $1.key.name) }
     }
@@ -56,8 +82,8 @@ package struct CookieTable: Sendable {
             name: request.name, domain: domain.name, path: request.path ?? origin.defaultPath, isHostOnly: domain.isHostOnly)
         if let refusal = refusal(of: request, key, origin) { return .refused(refusal) }
         let cookie = Cookie(
-            key: key, value: request.value, expires: expiry(of: request, now), isSecure: request.isSecure,
-            isHTTPOnly: request.isHTTPOnly, sameSite: request.sameSite, created: cookies[key]?.created ?? now, lastUsed: now)
+            key: key, value: request.value, isSecure: request.isSecure, isHTTPOnly: request.isHTTPOnly, sameSite: request.sameSite,
+            expires: expiry(of: request, now), created: cookies[key]?.created ?? now, lastUsed: now)
         guard !cookie.isExpired(at: now) else {
             cookies[key] = nil
             return .removed(key)
@@ -135,18 +161,24 @@ package struct CookieTable: Sendable {
     package mutating func field(
         for origin: CookieOrigin, isSameSite: Bool = true, isSafeMethod: Bool = true, now: Double
     ) -> String? {
+        let chosen = cookies(for: origin, isSameSite: isSameSite, isSafeMethod: isSafeMethod, now: now)
+        guard !chosen.isEmpty else { return nil }
+        for cookie in chosen { cookies[cookie.key]?.lastUsed = now }
+        return chosen.map(\.pair).joined(separator: "; ")
+    }
+
+    /// The cookies of that field, in its order.
+    package func cookies(for origin: CookieOrigin, isSameSite: Bool = true, isSafeMethod: Bool = true, now: Double) -> [Cookie] {
         let chosen = cookies.values.filter { cookie in
             !cookie.isExpired(at: now) && origin.pathMatches(cookie.key.path) && (!cookie.isSecure || origin.isSecure)
                 && (cookie.key.isHostOnly ? cookie.key.domain == origin.host : origin.domainMatches(cookie.key.domain))
                 && (isSameSite || goesAcrossSites(cookie, isSafeMethod))
         }
-        guard !chosen.isEmpty else { return nil }
-        for cookie in chosen { cookies[cookie.key]?.lastUsed = now }
         return chosen.sorted { left, right in
             let lengths = (left.key.path.utf8.count, right.key.path.utf8.count)
             if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
             return (left.created, left.key.name) < (right.created, right.key.name)
-        }.map(\.pair).joined(separator: "; ")
+        }
     }
 
     private func goesAcrossSites(_ cookie: Cookie, _ isSafeMethod: Bool) -> Bool {

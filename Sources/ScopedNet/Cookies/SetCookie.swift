@@ -1,6 +1,6 @@
 /// A `Set-Cookie` field, read (RFC 6265bis section 5.6): what the server asks for, before anybody decided whether it gets it. (pure)
 package struct SetCookie: Sendable, Hashable {
-    package enum SameSite: String, Sendable, Hashable { case strict, lax, none }
+    package typealias SameSite = Cookie.SameSite
 
     package var name: String
     package var value: String

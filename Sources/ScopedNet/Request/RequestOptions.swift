@@ -58,8 +58,12 @@ public struct RequestOptions: Sendable {
     /// Asked with the decoded value before a response is stored: false keeps it out, such as an API's error with a status of 200. Called on a
     /// work thread, for a refresh beside a stale response too.
     public var shouldCache: (@Sendable (any Sendable, ResponseHead) -> Bool)?
+    /// Whether the session's cookie jar has a say: sends what it has and keeps what comes. Default: true.
+    public var handlesCookies = true
     public var redirects = RedirectPolicy()
     public var validation = StatusValidation.success
+    /// Which media types are a success. Default: those the decoder expects.
+    public var contentTypes = ContentTypeValidation.automatic
     public var httpVersion = HTTPVersionPolicy.automatic
     /// A label to find and cancel requests by. Several requests may share one.
     public var tag: String?

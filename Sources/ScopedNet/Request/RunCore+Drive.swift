@@ -16,6 +16,7 @@ extension RunCore {
         }
         // A refresh has been through the cache already.
         if let visit = drive.cache { return send(visit.forward) }
+        takeCookies()
         if let cache = session.configuration.cache, cache.needsFile(template.options.cache, url: template.url.string) {
             return enterCacheOnWorkPool(turn: nil)
         }
@@ -150,10 +151,11 @@ extension RunCore {
         }
         if !template.options.validation.accepts(head.status) {
             storeInCache(result)
+            let isExpected = acceptsType(head, isEmpty: result.body.isEmpty)
             let error = NetworkError(
                 .unacceptableStatus, phase: .receiving,
                 message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", requestID: id,
-                attempt: exchange.attempt)
+                attempt: exchange.attempt, underlying: isExpected ? nil : NetworkError.unacceptableType(head))
             return fail(error, result, turn: turn)
         }
         if source == .network {
@@ -270,7 +272,8 @@ extension RunCore {
         drive.callersHeaders = nil
         let body = next.keepsBody ? exchange.body : nil
         let method = HTTPRequest.Method(next.method) ?? .get
-        let headers = try session.headerBlock(HTTPFields(fields), method: method, body: body)
+        let headers = withCookies(
+            try session.headerBlock(HTTPFields(fields), method: method, body: body), to: target, method: method, body: body)
         exchange = TransferRequest(
             url: target, method: method, headers: headers, body: body, options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
@@ -355,7 +358,8 @@ extension RunCore {
         drive.file?.discard()
         drive.cache?.outcome = nil
         exchange = TransferRequest(
-            url: exchange.url, method: exchange.method, headers: exchange.headers, body: exchange.body,
+            url: exchange.url, method: exchange.method,
+            headers: withCookies(exchange.headers, to: exchange.url, method: exchange.method, body: exchange.body), body: exchange.body,
             options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options,
             wantsProgress: exchange.wantsProgress,
             wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, repeatsSilently: exchange.repeatsSilently,

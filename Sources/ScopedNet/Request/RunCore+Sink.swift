@@ -20,6 +20,7 @@ extension RunCore: TransferSink {
     package func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination {
         StepDoor.pass(.headReceived, self.id)
         feed?.push(observed: .headReceived(head), from: self, turn: turn)
+        keepCookies(head)
         if let destination = cacheDestination(head) { return destination }
         // What is stored must be whole, also where the caller gets a beginning.
         if drive.cache?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
@@ -28,6 +29,8 @@ extension RunCore: TransferSink {
         }
         if isFollowed(head) { return .memoryPrefix(limit: template.errorBodyBytes) }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
+        // What is in a cache's flight is not for this run alone, and comes whole.
+        if drive.cache == nil, !acceptsType(head, isEmpty: head.contentLength == 0) { return .memoryPrefix(limit: template.errorBodyBytes) }
         feed?.pushHead(head, from: self, turn: turn)
         return bodyDestination()
     }

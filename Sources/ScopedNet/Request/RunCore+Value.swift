@@ -56,6 +56,7 @@ extension RunCore {
         guard let head = result.head else {
             throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
         }
+        try checkType(head, result.body)
         let body = try decodedBody(result.body, head)
         if template.destination != nil { try commitFile(head, stored: drive.source == .network && drive.joined == nil ? nil : result.body) }
         // For the error; a decoder that only hands the body on has none.
@@ -68,6 +69,26 @@ extension RunCore {
             failure.body = evidence?.prefix(template.errorBodyBytes)
             throw failure
         }
+    }
+
+    /// Before anything is decoded, and before a file is replaced.
+    private func checkType(_ head: ResponseHead, _ body: Data) throws(NetworkError) {
+        guard !acceptsType(head, isEmpty: body.isEmpty && drive.file == nil) else { return }
+        var error = NetworkError.unacceptableType(head)
+        if let coding = head.contentEncoding {
+            error.body = ContentCoding.decodedPrefix(body, coding: coding, limits: DecodingLimits(maxOutputBytes: template.errorBodyBytes))
+        } else {
+            error.body = body.prefix(template.errorBodyBytes)
+        }
+        drive.file?.discard()
+        throw error
+    }
+
+    func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool {
+        let types = template.options.contentTypes
+        // Most requests have no wishes, and the field is not looked for.
+        if decoder.types == nil, types.kind == .automatic { return true }
+        return types.accepts(head["content-type"], status: head.status, isEmpty: isEmpty, expected: decoder.types)
     }
 
     private func decodedBody(_ body: Data, _ head: ResponseHead) throws(NetworkError) -> Data {

@@ -86,6 +86,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
         /// Another run's answer has come for it.
         var isCollapsed = false
         var source = ResponseSource.network
+        /// The jar has filled the `Cookie` field in, not the caller.
+        var hasJarCookies = false
         /// The fields as they were before the cache added its own.
         var callersHeaders: HeaderBlock?
         /// What came over the wire of a body that was put together with stored parts.

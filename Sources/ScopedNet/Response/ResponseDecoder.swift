@@ -1,69 +1,111 @@
 public import FoundationEssentials
 
-/// Makes a value of a body. Runs on the work executor: never on the network thread, never on a delivery queue.
+/// Makes a value of a response. Runs on the work executor: never on the network thread, never on a delivery queue.
+///
+/// ```swift
+/// session.request(url, decoder: .json([Post].self))
+/// session.request(url, decoder: .text)
+/// session.request(url, decoder: .first(of: .json(Page.self), ResponseDecoder<String>.text.map { Page(html: $0) }))
+/// session.request(url, decoder: ResponseDecoder { head, body in try Image(body, type: head.mimeType) })
+/// ```
+///
+/// A decoder may expect media types; see ``ContentTypeValidation`` for how to ask for others. When the run is cancelled while it decodes, the
+/// value is dropped and nobody hears of it.
 public struct ResponseDecoder<Value: Sendable>: Sendable {
     /// The same for runs, which know no value's type.
     package let any: AnyDecoder
+    package let make: @Sendable (ResponseHead, Data) throws -> Value
 
-    /// - Parameter decode: gets the head and the body, content codings undone. What it throws becomes `decodingFailed`.
-    public init(_ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value) {
-        any = AnyDecoder(decode, isImmediate: false, wantsBody: true)
+    /// For responses of every media type.
+    ///
+    /// - Parameter decode: gets the head and the body, content codings undone. What it throws becomes the `underlying` of `decodingFailed`.
+    public init(_ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value) { self.init(decode, types: nil) }
+
+    /// - Parameters:
+    ///   - types: the media types it understands, written as in ``ContentTypeValidation/types(_:)``.
+    ///   - decode: gets the head and the body, content codings undone. What it throws becomes the `underlying` of `decodingFailed`.
+    public init(accepting types: [String], _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value) {
+        self.init(decode, types: types.map { MediaTypePattern($0) })
     }
 
-    package init(immediately decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, wantsBody: Bool = true) {
-        any = AnyDecoder(decode, isImmediate: true, wantsBody: wantsBody)
+    package init(
+        immediately decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, wantsBody: Bool = true
+    ) {
+        self.init(decode, types: nil, isImmediate: true, wantsBody: wantsBody)
+    }
+
+    private init(
+        _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, types: [MediaTypePattern]?, isImmediate: Bool = false,
+        wantsBody: Bool = true
+    ) {
+        make = decode
+        any = AnyDecoder(decode, types: types, isImmediate: isImmediate, wantsBody: wantsBody)
+    }
+
+    /// The same decoder, its value made into another one.
+    public func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) throws -> Other) -> ResponseDecoder<Other> {
+        let make = make
+        return ResponseDecoder<Other>({ head, body in try transform(try make(head, body)) }, types: any.types)
+    }
+
+    /// The value of the first that can make one.
+    ///
+    /// Members whose media types are not the response's are not tried. When none is left, the error's `underlying` is a
+    /// ``CompoundDecodingError`` with what each of them said.
+    public static func first(of decoders: ResponseDecoder...) -> ResponseDecoder { first(of: decoders) }
+
+    /// The value of the first that can make one.
+    public static func first(of decoders: [ResponseDecoder]) -> ResponseDecoder {
+        let types = decoders.map(\.any.types)
+        // One that takes everything makes the whole take everything.
+        let all = types.contains { $0 == nil } ? nil : types.flatMap { $0 ?? [] }
+        return ResponseDecoder(
+            { head, body in
+                var errors: [any Error] = []
+                for decoder in decoders {
+                    let isExpected = ContentTypeValidation.automatic.accepts(
+                        head["content-type"], status: head.status, isEmpty: body.isEmpty, expected: decoder.any.types)
+                    guard isExpected else {
+                        errors.append(NetworkError.unacceptableType(head))
+                        continue
+                    }
+                    do { return try decoder.make(head, body) } catch { errors.append(error) }
+                }
+                throw CompoundDecodingError(errors: errors)
+            }, types: all)
+    }
+}
+
+/// Why no member of a compound decoder could make a value.
+public struct CompoundDecodingError: Error, CustomStringConvertible {
+    /// What each member threw, in their order.
+    public let errors: [any Error]
+
+    public var description: String {
+        errors.isEmpty
+            ? "there is no decoder" : errors.enumerated().map { "decoder \($0.offset + 1): \($0.element)" }.joined(separator: "; ")
     }
 }
 
 /// A decoder that makes the whole response, so that who calls it need not know what the value is.
 package struct AnyDecoder: Sendable {
     package let decode: @Sendable (consuming ResponseParts) throws -> AnyResponse
+    /// What it understands; nil for everything.
+    package let types: [MediaTypePattern]?
     /// Costs nothing, so that no hop is needed for it.
     package let isImmediate: Bool
     /// False: the body is read, so that the connection can be used again, but not kept.
     package let wantsBody: Bool
 
     fileprivate init<Value: Sendable>(
-        _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, isImmediate: Bool, wantsBody: Bool
+        _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, types: [MediaTypePattern]?, isImmediate: Bool, wantsBody: Bool
     ) {
         self.decode = { (parts: consuming ResponseParts) in
             let value = try decode(parts.head, parts.body)
             return ValuedResponse(value, consume parts)
         }
+        self.types = types
         self.isImmediate = isImmediate
         self.wantsBody = wantsBody
-    }
-}
-
-extension ResponseDecoder where Value == Data {
-    /// The body as it is.
-    public static var data: Self { wholeBody }
-}
-
-private let wholeBody = ResponseDecoder<Data>(immediately: { (_: ResponseHead, body: Data) in body })
-
-extension ResponseDecoder where Value == String {
-    /// Text in UTF-8 or, by `charset`, ISO-8859-1; what is not valid UTF-8 is replaced (U+FFFD).
-    public static var text: ResponseDecoder<String> {
-        ResponseDecoder<String>({ (head: ResponseHead, body: Data) in
-            let isLatin = head["content-type"]?.lowercased().contains("charset=iso-8859-1") ?? false
-            return isLatin ? String(String.UnicodeScalarView(body.map { Unicode.Scalar($0) })) : String(decoding: body, as: UTF8.self)
-        })
-    }
-}
-
-extension ResponseDecoder where Value == ResponseHead {
-    /// Only the head matters; the body is read and dropped, whatever its size. Send HEAD (RFC 9110 section 9.3.2) to spare the server the body too.
-    public static var head: Self { Self(immediately: { (head: ResponseHead, _: Data) in head }, wantsBody: false) }
-}
-
-extension ResponseDecoder where Value: Decodable {
-    /// A JSON document (RFC 8259).
-    ///
-    /// - Parameter decoder: made anew for each response; a `JSONDecoder` is not safe to share.
-    public static func json(
-        _ type: Value.Type = Value.self, decoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
-    ) -> ResponseDecoder<Value> {
-        ResponseDecoder<Value>({ (_: ResponseHead, body: Data) in try decoder().decode(Value.self, from: body) })
     }
 }

@@ -61,10 +61,11 @@ public struct ResponseHead: Sendable {
     /// The declared length of the body; nil when there is none or it is not a number.
     public var contentLength: Int64? { withFields { (try? $0.contentLength()) ?? nil } }
 
-    /// The media type without parameters, in lower case.
-    public var mimeType: String? {
-        self["content-type"].map { $0.prefix { $0 != ";" }.split(separator: " ").joined().lowercased() }
-    }
+    /// What the body is; nil when the server does not say, or nothing that can be read.
+    public var contentType: MediaType? { self["content-type"].flatMap { MediaType($0) } }
+
+    /// The media type without parameters, in lower case: `text/html`.
+    public var mimeType: String? { contentType?.essence }
 
     /// Well-formed or nil; for `Content-Encoding` that is not `identity`.
     package var contentEncoding: String? {

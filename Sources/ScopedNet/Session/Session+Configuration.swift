@@ -15,6 +15,8 @@ extension Session {
         public var transport = TransportSettings()
         /// Where responses are kept and looked for; none by default. May be shared by sessions.
         public var cache: ResponseCache?
+        /// Where cookies are kept between requests; nil by default, and then none are. May be shared by sessions.
+        public var cookies: CookieJar?
         /// How the session hears that the network has changed.
         public var connectivity = Connectivity.automatic
         /// Where callbacks run that belong to no actor. A private serial queue by default.

@@ -134,6 +134,14 @@ extension HTTPRequest.Method {
         }
     }
 
+    /// RFC 9110 section 9.2.1.
+    var isSafe: Bool {
+        switch self {
+        case .get, .head, .options, .trace: true
+        default: false
+        }
+    }
+
     /// Without a body it still says so: `Content-Length: 0` (RFC 9110 section 8.6).
     var meansBody: Bool {
         switch self {

@@ -22,13 +22,18 @@ public final class HeaderBlock: Sendable {
             return true
         }
         var complete = true
+        var hasCookies = false
         for field in fields {
             guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
                 curl_slist_free_all(list)
                 throw NetworkError(.invalidHeader, phase: .preparing, message: "'\(field.name)' has a control character in its value")
             }
+            // HTTPFields keeps each cookie in a field of its own; on the wire there may be one (RFC 6265 section 5.4).
+            let isCookie = field.name == .cookie
+            if isCookie, hasCookies { continue }
+            hasCookies = hasCookies || isCookie
             // "Name;" is libcurl's way to send a field with an empty value.
-            let value = field.value
+            let value = isCookie ? fields[.cookie] ?? "" : field.value
             complete = append(value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)") && complete
         }
         for name in suppressing { complete = append("\(name):") && complete }

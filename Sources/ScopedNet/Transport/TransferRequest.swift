@@ -41,11 +41,11 @@ public final class TransferRequest: Sendable {
         self.requestID = requestID
     }
 
-    private init(_ other: TransferRequest, deadline: UInt64) {
+    private init(_ other: TransferRequest, deadline: UInt64?, headers: HeaderBlock? = nil) {
         id = other.id
         url = other.url
         method = other.method
-        headers = other.headers
+        self.headers = headers ?? other.headers
         body = other.body
         options = other.options
         wantsProgress = other.wantsProgress
@@ -58,6 +58,9 @@ public final class TransferRequest: Sendable {
 
     /// The same exchange with a deadline.
     package func due(_ deadline: UInt64) -> TransferRequest { TransferRequest(self, deadline: deadline) }
+
+    /// The same exchange with other fields.
+    package func with(_ headers: HeaderBlock) -> TransferRequest { TransferRequest(self, deadline: deadline, headers: headers) }
 }
 
 /// What holds for every attempt of a request. Immutable and shared, so that starting a transfer copies one reference.

@@ -27,6 +27,13 @@ import Testing
         #expect(block.fields == fields)
     }
 
+    /// RFC 6265 section 5.4: one field, however many cookies.
+    @Test func cookiesStandInOneField() throws {
+        var fields: HTTPFields = [.cookie: "a=1; b=2", .accept: "x"]
+        fields.append(HTTPField(name: .cookie, value: "c=3"))
+        #expect(lines(try HeaderBlock(fields)) == ["Cookie: a=1; b=2; c=3", "Accept: x"])
+    }
+
     @Test func anEmptyValueIsSentAsSuch() throws {
         let block = try HeaderBlock([.accept: ""])
         #expect(lines(block) == ["Accept;"])

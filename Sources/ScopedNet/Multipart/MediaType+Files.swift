@@ -1,5 +1,5 @@
 /// Media types by the extensions of file names. (pure)
-public enum MediaType {
+extension MediaType {
     /// The type of a file of this name; `application/octet-stream` where the extension says nothing.
     public static func forFile(named name: String) -> String {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "application/octet-stream" }

@@ -1,0 +1,37 @@
+import HTTPTypes
+
+/// The session's cookie jar, where the run has a say in it: before each exchange, and when a head has come.
+extension RunCore {
+    private var jar: CookieJar? {
+        guard let jar = session.configuration.cookies, template.options.handlesCookies else { return nil }
+        return jar
+    }
+
+    /// The first exchange, before it asks the cache: stored responses may depend on cookies.
+    func takeCookies() {
+        guard jar != nil else { return }
+        let first = exchange
+        let headers = withCookies(first.headers, to: first.url, method: first.method, body: first.body)
+        if headers !== first.headers { exchange = first.with(headers) }
+    }
+
+    /// The fields with what the jar has for this hop and this moment. A `Cookie` of the caller's own is left alone.
+    func withCookies(_ headers: HeaderBlock, to url: RequestURL, method: HTTPRequest.Method, body: RequestBody?) -> HeaderBlock {
+        guard let jar, drive.hasJarCookies || headers.fields[.cookie] == nil else { return headers }
+        let known = headers.fields[.cookie]
+        let value = jar.field(for: url, cameBy: drive.visits.map(\.url), isSafeMethod: method.isSafe)
+        drive.hasJarCookies = value != nil
+        guard value != known else { return headers }
+        var fields = headers.fields
+        fields[.cookie] = value
+        // What was kept once passed the same check.
+        return (try? session.headerBlock(fields, method: method, body: body)) ?? headers
+    }
+
+    /// Network thread, with the head of every hop and attempt.
+    func keepCookies(_ head: ResponseHead) {
+        guard let jar, mayGoOn else { return }
+        let fields = head.headers[values: .setCookie]
+        if !fields.isEmpty { jar.receive(fields, from: exchange.url) }
+    }
+}

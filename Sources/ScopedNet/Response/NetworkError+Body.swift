@@ -1,0 +1,22 @@
+internal import FoundationEssentials
+
+extension NetworkError {
+    /// What a server said about its refusal: the body of an unacceptable or undecodable response, as the decoder's value. What media types
+    /// that expects does not matter here.
+    ///
+    /// - Throws: what the decoder throws, and ``EmptyBodyError`` where there is no body. Only the first `errorBodyBytes` of it are there (64
+    ///   KiB by default).
+    public func decoded<Value: Sendable>(by decoder: ResponseDecoder<Value>) throws -> Value {
+        guard let response, let body else { throw EmptyBodyError(expected: "\(Value.self)") }
+        return try decoder.make(response, body)
+    }
+
+    static func unacceptableType(_ head: ResponseHead) -> NetworkError {
+        let type = head["content-type"].map { "the server sent \($0)" } ?? "the server did not say what it sent"
+        var error = NetworkError(
+            .unacceptableContentType, phase: .decoding,
+            message: "\(type), which was not expected; set `contentTypes` in the request's options to have it nevertheless")
+        error.response = head
+        return error
+    }
+}

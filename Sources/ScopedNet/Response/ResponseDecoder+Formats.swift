@@ -1,0 +1,109 @@
+public import FoundationEssentials
+
+extension ResponseDecoder where Value == Data {
+    /// The body as it is.
+    public static var data: Self { wholeBody }
+}
+
+private let wholeBody = ResponseDecoder<Data>(immediately: { (_: ResponseHead, body: Data) in body })
+
+extension ResponseDecoder where Value == ResponseHead {
+    /// Only the head matters; the body is read and dropped, whatever its size. Send HEAD (RFC 9110 section 9.3.2) to spare the server the body too.
+    public static var head: Self { Self(immediately: { (head: ResponseHead, _: Data) in head }, wantsBody: false) }
+}
+
+extension ResponseDecoder where Value == String {
+    /// Text, in the encoding that a byte order mark or `charset` names, else in UTF-8. What is not valid becomes U+FFFD.
+    ///
+    /// All encodings of iconv_open(3) are known by their IANA names; `ISO-8859-1` and `US-ASCII` are read as windows-1252, as browsers do
+    /// (encoding.spec.whatwg.org).
+    public static var text: ResponseDecoder<String> { text(default: "UTF-8") }
+
+    /// Text, in the encoding that a byte order mark or `charset` names.
+    ///
+    /// - Parameter charset: the encoding where nothing is said.
+    public static func text(default charset: String) -> ResponseDecoder<String> {
+        ResponseDecoder<String>({ (head: ResponseHead, body: Data) in
+            Charset.text([UInt8](body), named: head.contentType?["charset"] ?? charset)
+        })
+    }
+}
+
+/// The body is empty, and the value has no form for that.
+public struct EmptyBodyError: Error, CustomStringConvertible {
+    /// The type of the value.
+    public let expected: String
+
+    package init(expected: String) { self.expected = expected }
+
+    public var description: String { "the body is empty, and \(expected) was expected; where that may be, ask for \(expected)?" }
+}
+
+extension ResponseDecoder where Value: Decodable {
+    /// A JSON document (RFC 8259): `application/json`, `text/json`, `text/javascript` and what ends in `+json`.
+    ///
+    /// An empty body, or one of white space, is nil for an optional value and ``JSONValue/null`` for a ``JSONValue``, and else an
+    /// ``EmptyBodyError``.
+    ///
+    /// - Parameter decoder: made anew for each response; a `JSONDecoder` is not safe to share.
+    public static func json(
+        _ type: Value.Type = Value.self, decoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
+    ) -> ResponseDecoder<Value> {
+        ResponseDecoder<Value>(
+            accepting: jsonTypes,
+            { (_: ResponseHead, body: Data) in
+                if body.allSatisfy(isJSONSpace) { return try nothing() }
+                return try decoder().decode(Value.self, from: body)
+            })
+    }
+
+    /// A property list, XML or binary: `application/x-plist`.
+    ///
+    /// An empty body is nil for an optional value, and else an ``EmptyBodyError``.
+    ///
+    /// - Parameter decoder: made anew for each response.
+    public static func propertyList(
+        _ type: Value.Type = Value.self, decoder: @escaping @Sendable () -> PropertyListDecoder = { PropertyListDecoder() }
+    ) -> ResponseDecoder<Value> {
+        ResponseDecoder<Value>(
+            accepting: ["application/x-plist"],
+            { (_: ResponseHead, body: Data) in
+                if body.isEmpty { return try nothing() }
+                return try decoder().decode(Value.self, from: body)
+            })
+    }
+
+    /// What an empty body stands for.
+    private static func nothing() throws -> Value {
+        if let type = Value.self as? any ExpressibleByNilLiteral.Type, let value = type.init(nilLiteral: ()) as? Value { return value }
+        throw EmptyBodyError(expected: "\(Value.self)")
+    }
+}
+
+extension ResponseDecoder where Value == JSONValue {
+    /// A JSON document nobody has a type for.
+    ///
+    /// - Parameters:
+    ///   - shape: what it must look like; what does not is a ``JSONShapeError``. Default: anything goes.
+    ///   - removesNulls: see ``JSONValue/removingNulls()``; done after the check. Default: false.
+    ///   - allowsFragments: whether a document may be a lone string, number, boolean or null, as RFC 8259 has it. Default: true.
+    public static func json(
+        _ shape: JSONShape = .any, removesNulls: Bool = false, allowsFragments: Bool = true
+    ) -> ResponseDecoder<JSONValue> {
+        ResponseDecoder<JSONValue>.json(JSONValue.self).map { value in
+            if !allowsFragments, value.isFragment {
+                throw JSONShapeError(mismatches: [.init(path: "$", expected: "an object or an array", found: value)])
+            }
+            let mismatches = shape.mismatches(in: value)
+            guard mismatches.isEmpty else { throw JSONShapeError(mismatches: mismatches) }
+            return removesNulls ? value.removingNulls() : value
+        }
+    }
+}
+
+private let jsonTypes = ["application/json", "text/json", "text/javascript", "*/*+json"]
+
+/// RFC 8259 section 2.
+private func isJSONSpace(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+}

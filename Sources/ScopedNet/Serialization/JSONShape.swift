@@ -1,0 +1,128 @@
+/// What a JSON document must look like before a program relies on it. (pure)
+///
+/// ```swift
+/// let users: JSONShape = .array(of: ["id": .number, "name": .string, "address": ["city": .string]])
+/// session.request(url, decoder: .json(users))
+/// ```
+///
+/// Members an object has besides are of no interest. A member must be there, but may be null, unless it says otherwise; an element of an array
+/// may not.
+public indirect enum JSONShape: Sendable, Hashable {
+    case any
+    case string
+    case number
+    /// A number without a fraction.
+    case integer
+    case bool
+    /// The members that must be there. One that is ``optional(_:)`` may be missing.
+    case object([String: JSONShape])
+    /// Every element is like this.
+    case array(of: JSONShape)
+    /// May be missing in an object; may be null anywhere.
+    case optional(JSONShape)
+    /// May not be null, also in an object.
+    case required(JSONShape)
+
+    /// A list longer than this many mismatches says nothing new.
+    static let mostMismatches = 20
+
+    /// Where a document is not like this, at most 20 places; empty when it is.
+    public func mismatches(in value: JSONValue) -> [JSONMismatch] {
+        var found: [JSONMismatch] = []
+        look(at: value, path: "$", isMember: false, &found)
+        return found
+    }
+
+    private func look(at value: JSONValue, path: @autoclosure () -> String, isMember: Bool, _ found: inout [JSONMismatch]) {
+        guard found.count < Self.mostMismatches else { return }
+        switch (self, value) {
+        case (.any, _), (.string, .string), (.number, .integer), (.number, .double), (.integer, .integer), (.bool, .bool): return
+        case (.optional, .null): return
+        case (.optional(let shape), _): shape.look(at: value, path: path(), isMember: false, &found)
+        case (.required(let shape), _): shape.look(at: value, path: path(), isMember: false, &found)
+        case (_, .null) where isMember: return
+        case (.object(let members), .object(let values)): look(at: values, for: members, path: path(), &found)
+        case (.array(let shape), .array(let elements)):
+            for (index, element) in elements.enumerated() {
+                shape.look(at: element, path: "\(path())[\(index)]", isMember: false, &found)
+            }
+        default: found.append(JSONMismatch(path: path(), expected: description, found: value))
+        }
+    }
+
+    private func look(at values: [String: JSONValue], for members: [String: JSONShape], path: String, _ found: inout [JSONMismatch]) {
+        for (name, shape) in members.sorted(by: { $0.key < $1.key }) {
+            if let value = values[name] {
+                shape.look(at: value, path: "\(path).\(name)", isMember: true, &found)
+            } else if case .optional = shape {
+                continue
+            } else if found.count < Self.mostMismatches {
+                found.append(JSONMismatch(path: "\(path).\(name)", expected: shape.description, found: nil))
+            }
+        }
+    }
+}
+
+extension JSONShape: ExpressibleByDictionaryLiteral {
+    /// Of equal names the last one counts.
+    public init(dictionaryLiteral elements: (String, JSONShape)...) {
+        self = .object(Dictionary(elements, uniquingKeysWith: { _, last in last }))
+    }
+}
+
+extension JSONShape: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .any: "anything"
+        case .string: "a string"
+        case .number: "a number"
+        case .integer: "an integer"
+        case .bool: "a boolean"
+        case .object: "an object"
+        case .array: "an array"
+        case .optional(let shape): "\(shape) or nothing"
+        case .required(let shape): "\(shape)"
+        }
+    }
+}
+
+/// One place where a document is not what was expected.
+public struct JSONMismatch: Sendable, Hashable, CustomStringConvertible {
+    /// Members and indices from the top, which is `$`: `$.users[3].name`.
+    public let path: String
+    public let expected: String
+    /// Nil when it is missing.
+    public let found: JSONValue?
+
+    public var description: String {
+        guard let found else { return "\(path) is missing, and should be \(expected)" }
+        return "\(path) should be \(expected), and is \(found.kind)"
+    }
+}
+
+/// A document is well-formed JSON, and not what was expected.
+public struct JSONShapeError: Error, CustomStringConvertible {
+    public let mismatches: [JSONMismatch]
+
+    public var description: String { mismatches.map(\.description).joined(separator: "; ") }
+}
+
+extension JSONValue {
+    var isFragment: Bool {
+        switch self {
+        case .array, .object: false
+        default: true
+        }
+    }
+
+    fileprivate var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .integer, .double: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}

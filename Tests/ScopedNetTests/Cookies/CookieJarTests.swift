@@ -1,0 +1,119 @@
+import CleanSlate
+import Foundation
+import Persistence
+import Testing
+
+@testable import ScopedNet
+
+/// A jar in memory, and one that outlives the process.
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CookieJarTests {
+    private func withFolder(_ body: (StoreConfiguration) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/jar-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(StoreConfiguration(directory: folder))
+    }
+
+    @Test func cookiesAreSetReadAndRemoved() throws {
+        let jar = CookieJar()
+        #expect(try jar.set("a=1; Path=/x; Max-Age=60; HttpOnly", for: "https://example.com/x/y"))
+        #expect(try jar.set("b=2; Domain=example.com; Secure; SameSite=Lax", for: "https://www.example.com/"))
+        #expect(try !jar.set("c=3; Domain=other.com", for: "https://example.com/"))
+        #expect(throws: NetworkError.self) { try jar.set("a=1", for: "not a url") }
+        let cookies = jar.cookies
+        #expect(cookies.map(\.name) == ["b", "a"])
+        #expect(cookies[1].path == "/x" && cookies[1].isHTTPOnly && cookies[1].isHostOnly && cookies[1].expiryDate != nil)
+        #expect(cookies[0].domain == "example.com" && cookies[0].isSecure && cookies[0].sameSite == .lax && cookies[0].expiryDate == nil)
+        #expect(jar.cookies(for: "https://example.com/x/z").map(\.value) == ["1", "2"])
+        #expect(jar.cookies(for: "http://example.com/").isEmpty)
+        #expect(jar.cookies(for: "nonsense").isEmpty)
+        jar.remove { $0.name == "a" }
+        #expect(jar.cookies.map(\.name) == ["b"])
+        jar.removeAll()
+        #expect(jar.cookies.isEmpty)
+    }
+
+    @Test func whatHasExpiredIsNotShown() throws {
+        let time = Lock(1_000.0)
+        let jar = CookieJar(store: nil, partition: "", now: { time.withLock { $0 } })
+        try jar.set("a=1; Max-Age=10", for: "https://example.com/")
+        #expect(jar.cookies.count == 1)
+        time.withLock { $0 = 1_010 }
+        #expect(jar.cookies.isEmpty)
+    }
+
+    @Test func cookiesOutliveTheJarUnlessTheyEndWithIt() async throws {
+        try await withFolder { configuration in
+            let store = Store(configuration)
+            let first = await CookieJar(store)
+            try first.set("kept=1; Max-Age=3600; Path=/; Secure; SameSite=Strict; HttpOnly", for: "https://example.com/")
+            try first.set("ended=1", for: "https://example.com/")
+            try first.set("replaced=1; Max-Age=3600", for: "https://example.com/")
+            try first.set("replaced=2", for: "https://example.com/")
+            try first.set("removed=1; Max-Age=3600", for: "https://example.com/")
+            try first.set("removed=1; Max-Age=0", for: "https://example.com/")
+            try await first.flush()
+            let kept = try #require(first.cookies.first { $0.name == "kept" })
+            // The next process: a store has its folder for itself.
+            await store.close()
+            let second = await CookieJar(configuration)
+            #expect(second.cookies == [kept])
+        }
+    }
+
+    @Test func partitionsDoNotSeeEachOther() async throws {
+        try await withFolder { configuration in
+            let store = Store(configuration)
+            let anna = await CookieJar(store, partition: "anna")
+            let ben = await CookieJar(store, partition: "ben")
+            try anna.set("a=1; Max-Age=3600", for: "https://example.com/")
+            try ben.set("b=1; Max-Age=3600", for: "https://example.com/")
+            try await anna.flush()
+            try await ben.flush()
+            let annaAgain = await CookieJar(store, partition: "anna")
+            #expect(annaAgain.cookies.map(\.name) == ["a"])
+            anna.removeAll()
+            try await anna.flush()
+            let empty = await CookieJar(store, partition: "anna")
+            let other = await CookieJar(store, partition: "ben")
+            #expect(empty.cookies.isEmpty && other.cookies.map(\.name) == ["b"])
+        }
+    }
+
+    @Test func withoutADiskTheMemoryWorksAlone() async throws {
+        let jar = await CookieJar(StoreConfiguration(directory: "/proc/no-such-place/jar"))
+        try jar.set("a=1; Max-Age=3600", for: "https://example.com/")
+        #expect(jar.cookies.count == 1)
+        await #expect(throws: StoreError.self) { try await jar.flush() }
+        #expect(jar.cookies.count == 1)
+    }
+
+    @Test func manyWritersAtOnceLoseNothing() async throws {
+        try await withFolder { configuration in
+            let store = Store(configuration)
+            let jar = await CookieJar(store)
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<40 {
+                    group.addTask { _ = try? jar.set("c\(number)=1; Max-Age=3600", for: "https://h\(number).example.com/") }
+                }
+            }
+            try await jar.flush()
+            let again = await CookieJar(store)
+            #expect(again.cookies.count == 40)
+        }
+    }
+
+    @Test(arguments: [("com", true), ("co.uk", true), ("example.com", false), ("example.co.uk", false)])
+    func publicSuffixesAreKnownWithAndWithoutTheList(domain: String, isSuffix: Bool) {
+        #expect(PublicSuffixes.contains(domain) == isSuffix)
+        #expect(PublicSuffixes.isLikely(domain) == isSuffix)
+    }
+
+    @Test func theListKnowsMoreThanTheRulesOfThumb() throws {
+        guard PublicSuffixes.isComplete else { return }
+        #expect(PublicSuffixes.contains("github.io") && !PublicSuffixes.isLikely("github.io"))
+    }
+
+    @Test func theFolderIsTheUsersState() {
+        #expect(StoreConfiguration.stateDirectory("x").hasSuffix("/x"))
+    }
+}

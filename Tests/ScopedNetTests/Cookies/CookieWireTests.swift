@@ -1,0 +1,132 @@
+import CleanSlate
+import Foundation
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// Cookies between a session and a server.
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CookieWireTests {
+    private func withJar(_ body: (House, CookieJar) async throws -> Void) async throws {
+        let jar = CookieJar()
+        try await withHouse(.init(), { $0.cookies = jar }) { try await body($0, jar) }
+    }
+
+    private func sent(_ house: House) -> [String?] { house.server.requests.map { $0.headers["Cookie"] } }
+
+    @Test func whatIsSetGoesAlongWithTheNextRequest() async throws {
+        try await withJar { house, jar in
+            house.server.on("/in", .ok().header("Set-Cookie", "a=1; Path=/").header("Set-Cookie", "b=2; Path=/x"))
+            house.server.on("/x/y", .ok())
+            _ = try await house.session.send(house.url("/in"))
+            _ = try await house.session.send(house.url("/x/y"))
+            #expect(sent(house) == [nil, "b=2; a=1"])
+            #expect(jar.cookies.map(\.name) == ["a", "b"])
+        }
+    }
+
+    @Test func aFieldOfTheRequestsOwnIsSentAlone() async throws {
+        try await withJar { house, jar in
+            try jar.set("a=1", for: house.url("/"))
+            house.server.on("/", .ok())
+            _ = try await house.session.send(house.url("/"), headers: [.cookie: "mine=1"])
+            _ = try await house.session.send(house.url("/"))
+            #expect(sent(house) == ["mine=1", "a=1"])
+        }
+    }
+
+    @Test func whoWantsNoneSendsAndKeepsNone() async throws {
+        try await withJar { house, jar in
+            try jar.set("a=1", for: house.url("/"))
+            house.server.on("/", .ok().header("Set-Cookie", "b=2"))
+            _ = try await house.session.request(house.url("/")).options { $0.handlesCookies = false }.value()
+            #expect(sent(house) == [nil])
+            #expect(jar.cookies.map(\.name) == ["a"])
+        }
+    }
+
+    /// Each hop sets, and the next one sends.
+    @Test func redirectsSetAndSendToo() async throws {
+        try await withJar { house, jar in
+            try jar.set("old=1; Path=/", for: house.url("/"))
+            house.server.on(
+                "/login",
+                .redirect(to: "/home").header("Set-Cookie", "session=s; Path=/home").header("Set-Cookie", "old=; Path=/; Max-Age=0"))
+            house.server.on("/home", .ok())
+            _ = try await house.session.send(house.url("/login"))
+            #expect(sent(house) == ["old=1", "session=s"])
+        }
+    }
+
+    @Test func aRefusalAndARetryCountToo() async throws {
+        try await withJar { house, jar in
+            house.server.enqueue(.status(503).header("Set-Cookie", "node=2"))
+            house.server.enqueue(.ok())
+            let request = house.session.request(house.url("/")).options {
+                $0.retry = RetryPolicy(maxAttempts: 2, backoffBase: .milliseconds(1), backoffCap: .milliseconds(2))
+            }
+            _ = try await request.value()
+            #expect(sent(house) == [nil, "node=2"])
+        }
+    }
+
+    @Test func cookiesGoToNoOtherOrigin() async throws {
+        let other = LoopbackServer()
+        try await other.start()
+        other.on("/", .ok())
+        try await withJar { house, jar in
+            try jar.set("a=1; Path=/", for: house.url("/"))
+            // The same machine by another name: another host.
+            let target = "http://localhost:\(other.port)/"
+            house.server.on("/", .redirect(to: target))
+            _ = try await house.session.send(house.url("/"))
+            #expect(other.requests.map { $0.headers["Cookie"] } == [nil])
+        }
+        await other.stop()
+    }
+
+    /// A stored answer that depends on cookies is for those cookies alone, and its `Set-Cookie` was for whom it was sent to.
+    @Test func aStoredAnswerDependsOnItsCookies() async throws {
+        let jar = CookieJar()
+        try await withCache({ $0.cookies = jar }) { cached async throws in
+            let url = cached.wire.url + "/"
+            cached.server.on("/", .ok("x").header("Cache-Control", "max-age=60").header("Vary", "Cookie").header("Set-Cookie", "late=1"))
+            try jar.set("user=a", for: url)
+            _ = try await cached.get { $0.handlesCookies = true }
+            jar.removeAll()
+            try jar.set("user=a", for: url)
+            let second = try await cached.get()
+            #expect(second.source == .cache)
+            #expect(jar.cookies.map(\.name) == ["user"])
+            try jar.set("user=b", for: url)
+            let third = try await cached.get()
+            #expect(third.source == .network)
+            #expect(cached.server.requests.map { $0.headers["Cookie"] } == ["user=a", "user=b"])
+        }
+    }
+
+    /// G5: what comes after a cancel is not kept.
+    @Test func aCancelledRequestKeepsNothing() async throws {
+        try await withJar { house, jar in
+            house.server.on("/", .ok().header("Set-Cookie", "a=1").stalling(.beforeHead))
+            let run = house.session.request(house.url("/")).start().run
+            try await house.server.waitForStalls()
+            run.cancel()
+            house.server.releaseStalls()
+            await house.agent.idle()
+            #expect(jar.cookies.isEmpty)
+        }
+    }
+
+    @Test func aHostileServerGetsNothingIn() async throws {
+        try await withJar { house, jar in
+            var response = ScriptedResponse.ok()
+            for number in 0..<100 { response = response.header("Set-Cookie", "n\(number)=1") }
+            house.server.on(
+                "/", response.header("Set-Cookie", "evil=1; Domain=com").header("Set-Cookie", String(repeating: "x", count: 5000)))
+            _ = try await house.session.send(house.url("/"))
+            #expect(jar.cookies.count == 50)
+            #expect(jar.cookies.allSatisfy { $0.value == "1" && $0.name.hasPrefix("n") })
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CleanSlate
+import Foundation
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// RES-3, RES-4 and RES-8 on the wire: a type that was not expected is an error with the body in it, and nothing is replaced or stored by it.
+@Suite(.leavesNothing) struct ContentTypeWireTests {
+    private let portal = ScriptedResponse.ok("<html>log in</html>").typed("text/html")
+
+    @Test func aPortalsPageIsNotTheDocument() async throws {
+        try await withHouse { house in
+            house.server.on("/a", portal)
+            let error = try await failure { try await house.session.get(house.url("/a"), as: [Int].self).value() }
+            #expect(error.code == .unacceptableContentType)
+            #expect(error.phase == .decoding)
+            #expect(error.response?.mimeType == "text/html")
+            #expect(error.body == Data("<html>log in</html>".utf8))
+            #expect(error.message.contains("text/html"))
+        }
+    }
+
+    @Test func whoKnowsBetterSaysSo() async throws {
+        try await withHouse { house in
+            house.server.on("/a", .ok("[1]"))
+            let value = try await house.session.get(house.url("/a"), as: [Int].self).options { $0.contentTypes = .any }.value()
+            #expect(value == [1])
+        }
+    }
+
+    @Test func aStatusThatIsRefusedTooIsTheErrorOnTop() async throws {
+        try await withHouse { house in
+            house.server.on("/a", portal.with { $0.status = 404 })
+            house.server.on("/b", .json("{}").with { $0.status = 404 })
+            let both = try await failure { try await house.session.get(house.url("/a"), as: [Int].self).value() }
+            #expect(both.code == .unacceptableStatus)
+            #expect((both.underlying as? NetworkError)?.code == .unacceptableContentType)
+            #expect(both.body == Data("<html>log in</html>".utf8))
+            let one = try await failure { try await house.session.get(house.url("/b"), as: [Int].self).value() }
+            #expect(one.code == .unacceptableStatus && one.underlying == nil)
+        }
+    }
+
+    @Test func aDownloadOfAnotherTypeReplacesNothing() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "type-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("old".utf8).write(to: file)
+        try await withHouse { house in
+            house.server.on("/a", portal)
+            let request = house.session.download(house.url("/a"), to: file).options { $0.contentTypes = .types(["image/*"]) }
+            let error = try await failure { try await request.value() }
+            #expect(error.code == .unacceptableContentType)
+            #expect(error.body == Data("<html>log in</html>".utf8))
+            #expect(try Data(contentsOf: file) == Data("old".utf8))
+            house.server.on("/a", portal.typed("image/png"))
+            _ = try await request.value()
+            #expect(try Data(contentsOf: file) == Data("<html>log in</html>".utf8))
+        }
+    }
+
+    @Test func aStreamOfAnotherTypeIsRefusedAtItsHead() async throws {
+        try await withHouse(.init(), { $0.options.contentTypes = .types(["text/event-stream"]) }) { house in
+            house.server.on("/a", portal)
+            let error = try await failure { try await house.session.stream(house.url("/a")) }
+            #expect(error.code == .unacceptableContentType)
+        }
+    }
+
+    @Test func whatWasRefusedIsNotStored() async throws {
+        try await withCache { cached async throws in
+            cached.server.enqueue(portal.header("Cache-Control", "max-age=60"))
+            cached.server.enqueue(ScriptedResponse.json("[1]").header("Cache-Control", "max-age=60"))
+            let request = cached.wire.session.get(cached.wire.url + "/", as: [Int].self)
+            let error = try await failure { try await request.value() }
+            #expect(error.code == .unacceptableContentType)
+            for _ in 0..<2 {
+                let value = try await request.value()
+                #expect(value == [1])
+            }
+            #expect(cached.server.requests.count == 2)
+        }
+    }
+
+    @Test func anEmptyAnswerIsNothing() async throws {
+        try await withHouse { house in
+            house.server.on("/a", .status(204))
+            let value = try await house.session.get(house.url("/a"), as: [Int]?.self).value()
+            #expect(value == nil)
+            let error = try await failure { try await house.session.get(house.url("/a"), as: [Int].self).value() }
+            #expect(error.code == .decodingFailed)
+            #expect(error.underlying is EmptyBodyError)
+        }
+    }
+
+    private func failure<Value>(_ body: () async throws -> Value) async throws -> NetworkError {
+        do { _ = try await body() } catch { return try #require(error as? NetworkError) }
+        throw Missing()
+    }
+
+    private struct Missing: Error {}
+}
+
+extension ScriptedResponse {
+    fileprivate func typed(_ type: String) -> ScriptedResponse {
+        with { $0.headers = ["Content-Type": type] }
+    }
+}

@@ -1,0 +1,50 @@
+import CleanSlate
+import Testing
+
+@testable import ScopedNet
+
+/// RFC 9110 section 8.3.1, and what servers make of it.
+@Suite(.leavesNothing) struct MediaTypeTests {
+    @Test func typeSubtypeAndParametersAreRead() throws {
+        let type = try #require(MediaType("Text/HTML; Charset=\"utf-8\"; q=\"a\\\"b;c\""))
+        #expect(type.type == "text" && type.subtype == "html" && type.essence == "text/html")
+        #expect(type["charset"] == "utf-8" && type["CHARSET"] == "utf-8")
+        #expect(type["q"] == "a\"b;c")
+        #expect(type.suffix == nil)
+    }
+
+    @Test(arguments: [
+        ("application/problem+json", "json"), ("image/svg+xml; charset=utf-8", "xml"), ("a/b+c+d", "d"), ("a/b+", nil), ("a/b", nil),
+    ]) func theStructuredSyntaxIsWhatFollowsTheLastPlus(text: String, suffix: String?) throws {
+        #expect(try #require(MediaType(text)).suffix == suffix)
+    }
+
+    @Test(arguments: ["", "text", "text/", "/html", "text html", "text/html x", "te xt/html", "text/html,", "ä/b", "*", ";charset=x"])
+    func whatDoesNotBeginWithATypeIsNone(text: String) { #expect(MediaType(text) == nil) }
+
+    /// Each of them leaves the others alone.
+    @Test(arguments: [
+        "a/b; x; charset=k", "a/b;; charset=k ;", "a/b; x=; charset=k", "a/b; =y; charset=k", "a/b; x=a b; charset=k",
+        "a/b;\tcharset=k\t; x=\"open", "a/b; charset=k; charset=l", "a/b; x=\"y\"z; charset=k", "  a/b  ;charset=k",
+    ]) func malformedParametersAreLeftOut(text: String) throws {
+        let type = try #require(MediaType(text))
+        #expect(type.parameters == ["charset": "k"])
+    }
+
+    @Test(arguments: ["a/b; x=\"open", "a/b; x=\"open\\", "a/b; x=\"open\\\""]) func aQuoteThatIsNeverClosedIsNoValue(text: String) throws {
+        #expect(try #require(MediaType(text)).parameters.isEmpty)
+    }
+
+    @Test(arguments: ["text/plain", "a/b; charset=utf-8; x=\"a b\"", "a/b; x=\"\"", "a/b; x=\"q\\\"\\\\\""])
+    func theDescriptionReadsAsTheSame(text: String) throws {
+        let type = try #require(MediaType(text))
+        #expect(type.description == text)
+        #expect(MediaType(type.description) == type)
+    }
+
+    @Test func aResponseKnowsItsType() {
+        #expect(ResponseHead(status: 200, headers: [.contentType: "Text/Plain; charset=x"]).mimeType == "text/plain")
+        #expect(ResponseHead(status: 200, headers: [.contentType: "nonsense"]).contentType == nil)
+        #expect(ResponseHead(status: 200).contentType == nil)
+    }
+}
