@@ -2,17 +2,22 @@ import Glibc
 
 /// Files that fit in the hand.
 enum SmallFile {
+    /// Nil, with `errno`, where it cannot be read; what is beyond the limit is left out.
     static func text(at path: String, limit: Int) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: limit)
+        var bytes = [UInt8](repeating: 0, count: min(limit, 4096))
         var count = 0
-        while count < limit {
-            let got = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: count), limit - count) }
+        while true {
+            let got = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: count), $0.count - count) }
             if got < 0 && errno == EINTR { continue }
             guard got > 0 else { break }
             count += got
+            guard count == bytes.count else { continue }
+            guard count < limit else { break }
+            // Files of /proc do not say how long they are.
+            bytes += [UInt8](repeating: 0, count: min(limit - count, count))
         }
         return String(decoding: bytes[..<count], as: UTF8.self)
     }

@@ -15,15 +15,22 @@ enum ConnectRoute {
             else { return .refused(ENETUNREACH) }
         }
         guard let source = connectedSource(descriptor, query) else { return .refused(errno) }
-        guard let interface = table.addresses.values.first(where: { $0.address == source })?.key.interface else {
+        guard let interface = interface(of: source, table) else {
             // The default route of an interface without an address: connected, and from nowhere.
             return source.isUnspecified ? .refused(EADDRNOTAVAIL) : .refused(ENETUNREACH)
         }
         var route = Route()
         route.interface = interface
         route.source = source
-        if table.addresses.values.contains(where: { $0.address == query.destination }) { route.type = UInt8(RTN_LOCAL) }
+        let isMine = query.destination.isLoopback || table.addresses.values.contains { $0.address == query.destination }
+        if isMine { route.type = UInt8(RTN_LOCAL) }
         return .route(route)
+    }
+
+    private static func interface(of source: IPAddress, _ table: InterfaceTable) -> UInt32? {
+        if let address = table.addresses.values.first(where: { $0.address == source }) { return address.key.interface }
+        // All of 127.0.0.0/8 is this host, and only its first address is listed.
+        return source.isLoopback ? table.links.values.first(where: \.isLoopback)?.index : nil
     }
 
     private static func connectedSource(_ descriptor: Int32, _ query: RouteQuery) -> IPAddress? {
@@ -48,16 +55,18 @@ enum ConnectRoute {
     // MARK: Interfaces
 
     /// The addresses, and every interface that the system names here.
-    static func interfaceAddresses(_ descriptor: Int32) -> (addresses: [LocalAddress], names: [String: UInt32]) {
+    ///
+    /// - Throws: where they cannot be read for lack of descriptors or memory.
+    static func interfaceAddresses(_ descriptor: Int32) throws(SystemFailure) -> (addresses: [LocalAddress], names: [String: UInt32]) {
         var addresses: [LocalAddress] = []
         var names: [String: UInt32] = [:]
-        for (name, address) in ipv4Addresses(descriptor) {
+        for (name, address) in try ipv4Addresses(descriptor) {
             guard let index = names[name] ?? index(of: name, descriptor) else { continue }
             names[name] = index
             addresses.append(LocalAddress(key: .init(interface: index, address: address, prefixLength: 32), flags: 0))
         }
         // Of this thread's namespace; plain /proc/net is that of the process.
-        for line in (SmallFile.text(at: "/proc/thread-self/net/if_inet6", limit: 256 << 10) ?? "").split(separator: "\n") {
+        for line in try text(at: "/proc/thread-self/net/if_inet6").split(separator: "\n") {
             guard let (name, address) = ipv6Address(line) else { continue }
             names[name] = address.key.interface
             addresses.append(address)
@@ -68,35 +77,65 @@ enum ConnectRoute {
     /// A line of `if_inet6`: address, index, prefix length, scope and flags in hex, name (pure).
     static func ipv6Address(_ line: some StringProtocol) -> (name: String, LocalAddress)? {
         let words = line.split(separator: " ")
-        guard words.count >= 6, words[0].utf8.count == 32, let index = UInt32(words[1], radix: 16), let prefix = UInt8(words[2], radix: 16),
-            let flags = UInt32(words[4], radix: 16)
+        guard words.count >= 6, words[0].utf8.count == 32, let index = UInt32(digits: words[1], radix: 16),
+            let prefix = UInt8(digits: words[2], radix: 16), prefix <= 128, let flags = UInt32(digits: words[4], radix: 16)
         else { return nil }
         let digits = Array(words[0].utf8)
-        let bytes = stride(from: 0, to: 32, by: 2).compactMap { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) }
-        guard let address = IPAddress(bytes: bytes) else { return nil }
+        let bytes = stride(from: 0, to: 32, by: 2).compactMap { start in
+            UInt8(digits: String(decoding: digits[start..<start + 2], as: UTF8.self), radix: 16)
+        }
+        // Four pairs of digits among the sixteen would be an address, too.
+        guard bytes.count == 16, let address = IPAddress(bytes: bytes) else { return nil }
         return (String(words[5]), LocalAddress(key: .init(interface: index, address: address, prefixLength: prefix), flags: flags))
     }
 
     private static let requestSize = 40
     private static let nameSize = 16
 
-    /// SIOCGIFCONF: the IPv4 addresses, each with its interface's label.
-    private static func ipv4Addresses(_ descriptor: Int32) -> [(String, IPAddress)] {
-        var found: [(String, IPAddress)] = []
-        var buffer = [UInt8](repeating: 0, count: 512 * requestSize)
-        buffer.withUnsafeMutableBytes { bytes in
+    private static let startSize = 64 * requestSize
+    /// A hundred thousand addresses and more: beyond that something else is wrong.
+    private static let mostBytes = 8 << 20
+
+    /// Empty where there is no such file, as without IPv6.
+    private static func text(at path: String) throws(SystemFailure) -> String {
+        if let text = SmallFile.text(at: path, limit: mostBytes) { return text }
+        let failure = SystemFailure(path)
+        if failure.meansShortage { throw failure }
+        return ""
+    }
+
+    /// SIOCGIFCONF: the IPv4 addresses, each with its interface's label. It says nothing of what did not fit.
+    private static func ipv4Addresses(_ descriptor: Int32) throws(SystemFailure) -> [(String, IPAddress)] {
+        var size = startSize
+        while true {
+            var buffer = [UInt8](repeating: 0, count: size)
+            let length = try fill(&buffer, descriptor)
+            if length <= size - requestSize || size >= mostBytes { return buffer[..<length].withUnsafeBytes(entries) }
+            size *= 2
+        }
+    }
+
+    private static func fill(_ buffer: inout [UInt8], _ descriptor: Int32) throws(SystemFailure) -> Int {
+        let (code, length) = buffer.withUnsafeMutableBytes { bytes in
             // struct ifconf: a length, and a pointer at the offset of one.
             var request: (Int, UnsafeMutableRawPointer?) = (bytes.count, bytes.baseAddress)
-            guard ioctl(descriptor, 0x8912, &request) == 0 else { return }
-            let length = min(Int(Int32(truncatingIfNeeded: request.0)), bytes.count)
-            for start in stride(from: 0, to: length - requestSize + 1, by: requestSize) {
-                let entry = UnsafeRawBufferPointer(rebasing: bytes[start..<start + requestSize])
-                guard let address = IPAddress(bytes: entry[20..<24]) else { continue }
-                // An alias such as eth0:1 is eth0.
-                found.append((String(UnsafeRawBufferPointer(rebasing: entry[..<nameSize]).text.prefix { $0 != ":" }), address))
-            }
+            return (ioctl(descriptor, 0x8912, &request) == 0 ? 0 : errno, min(Int(Int32(truncatingIfNeeded: request.0)), bytes.count))
         }
-        return found
+        guard code == 0 else {
+            let failure = SystemFailure("SIOCGIFCONF", code)
+            if failure.meansShortage { throw failure }
+            return 0
+        }
+        return max(0, length)
+    }
+
+    private static func entries(_ bytes: UnsafeRawBufferPointer) -> [(String, IPAddress)] {
+        stride(from: 0, to: bytes.count - requestSize + 1, by: requestSize).compactMap { start in
+            let entry = bytes.slice(from: start, to: start + requestSize)
+            guard let address = IPAddress(bytes: entry[20..<24]) else { return nil }
+            // An alias such as eth0:1 is eth0.
+            return (String(entry.slice(from: 0, to: nameSize).text.prefix { $0 != ":" }), address)
+        }
     }
 
     private static func request(_ code: UInt, _ name: String, _ descriptor: Int32) -> [UInt8]? {

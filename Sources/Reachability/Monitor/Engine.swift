@@ -14,13 +14,25 @@ final class Engine: Sendable {
     var run: MonitorRun? { state.withLock { $0.run } }
 
     /// The first answer is there when this returns. Nothing is called from within.
-    func start(_ member: Member) throws(ReachabilityError) {
-        let run = try state.withLock { state throws(ReachabilityError) -> MonitorRun? in
-            let isStarting = member.state.withLock { member in
-                defer { member.begin() }
-                return !member.isStarted
-            }
-            guard isStarting else { return nil }
+    ///
+    /// - Returns: the count of the life this began; nil where the member was started already.
+    func start(_ member: Member) throws(ReachabilityError) -> UInt64? {
+        guard let (run, life) = try enter(member) else { return nil }
+        // The member hears of changes already, so a change during this look is not lost; of the two looks the later wins.
+        if case .host = member.target.subject { run.resolve(member) }
+        do throws(SystemFailure) {
+            try evaluate(member, run)
+        } catch {
+            _ = stop(member, life: life)
+            throw ReachabilityError(error)
+        }
+        run.wake([.deliver, .filter])
+        return life
+    }
+
+    private func enter(_ member: Member) throws(ReachabilityError) -> (MonitorRun, life: UInt64)? {
+        try state.withLock { state throws(ReachabilityError) in
+            guard let life = member.state.withLock({ $0.begin() }) else { return nil }
             do throws(SystemFailure) {
                 let run: MonitorRun
                 if let current = state.run { run = current } else { run = try open(after: state.previous) }
@@ -28,54 +40,56 @@ final class Engine: Sendable {
                 state.previous = nil
                 member.state.withLock { $0.run = ObjectIdentifier(run) }
                 run.insert(member)
-                return run
+                return (run, life)
             } catch {
-                member.state.withLock { $0.isStarted = false }
+                member.state.withLock { _ = $0.end() }
                 throw ReachabilityError(error)
             }
         }
-        guard let run else { return }
-        // The member hears of changes already, so a change during this look is not lost; of the two looks the later wins.
-        if case .host = member.target.subject { run.resolve(member) }
-        evaluate(member, run)
-        run.wake([.deliver, .filter])
     }
 
-    private func evaluate(_ member: Member, _ run: MonitorRun) {
-        guard run.kernel is PollingKernel, configuration.namespace != .current else {
-            run.evaluate(member)
-            return
-        }
-        // connect(2) asks the namespace of its thread.
-        _ = try? configuration.namespace.run { () throws(SystemFailure) in _ = run.evaluate(member) }
-    }
-
-    func stop(_ member: Member) {
-        let ended = state.withLock { state -> MonitorRun? in
-            let wasStarted = member.state.withLock { member in
-                defer { member.isStarted = false }
-                return member.isStarted
+    private func evaluate(_ member: Member, _ run: MonitorRun) throws(SystemFailure) {
+        let commit: Member.Commit
+        if run.kernel is PollingKernel {
+            // connect(2) asks the namespace of its thread.
+            commit = try run.namespace.run { () throws(SystemFailure) in
+                run.kernel.readInterfaces()
+                return run.evaluate(member)
             }
-            guard wasStarted, let run = state.run, run.remove(member) else { return nil }
+        } else {
+            commit = run.evaluate(member)
+        }
+        if case .unanswered(let failure) = commit { throw failure }
+    }
+
+    /// - Parameter life: end this one only.
+    /// - Returns: the count of the silence this began; nil where there was nothing to stop.
+    func stop(_ member: Member, life: UInt64? = nil) -> UInt64? {
+        let (silence, ended) = state.withLock { state -> (UInt64?, MonitorRun?) in
+            let silence = member.state.withLock { $0.end(life) }
+            guard silence != nil, let run = state.run, run.remove(member) else { return (silence, nil) }
             state.run = nil
             state.previous = run
-            return run
+            return (silence, run)
         }
-        guard let ended else { return }
-        ended.resolver.stop()
-        ended.wake(.stop)
+        if let ended {
+            ended.resolver.stop()
+            ended.wake(.stop)
+        }
+        return silence
     }
 
     private func open(after previous: MonitorRun?) throws(SystemFailure) -> MonitorRun {
         let configuration = configuration
-        return try configuration.namespace.run { () throws(SystemFailure) in
+        let namespace = try HeldNamespace(configuration.namespace)
+        return try namespace.run { () throws(SystemFailure) in
             let run: MonitorRun
             let loop: MonitorLoop
             do throws(SystemFailure) {
-                (run, loop) = try Self.openNetlink(configuration, previous)
+                (run, loop) = try Self.openNetlink(configuration, namespace, previous)
             } catch {
                 guard error.meansRefused else { throw error }
-                (run, loop) = try Self.openPolling(configuration, previous)
+                (run, loop) = try Self.openPolling(configuration, namespace, previous)
             }
             // The thread lives in the namespace of the one that makes it.
             try SystemThread.spawn(isDetached: true) { loop.main() }
@@ -84,39 +98,26 @@ final class Engine: Sendable {
     }
 
     private static func openNetlink(
-        _ configuration: ReachabilityMonitor.Configuration, _ previous: MonitorRun?
+        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: MonitorRun?
     ) throws(SystemFailure) -> (MonitorRun, MonitorLoop) {
         let kernel = try NetlinkKernel(classifier: InterfaceClassifier(usesSysfs: configuration.namespace == .current))
         let events = try NetlinkEvents(receiveBuffer: configuration.receiveBuffer)
-        let run = try MonitorRun(configuration: configuration, kernel: kernel, backend: .netlink)
+        let run = try MonitorRun(configuration: configuration, kernel: kernel, backend: .netlink, namespace: namespace)
         let loop = try MonitorLoop(run: run, events: events, previous: previous)
         try loop.prepare()
         return (run, loop)
     }
 
     private static func openPolling(
-        _ configuration: ReachabilityMonitor.Configuration, _ previous: MonitorRun?
+        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: MonitorRun?
     ) throws(SystemFailure) -> (MonitorRun, MonitorLoop) {
         let kernel = try PollingKernel(classifier: InterfaceClassifier(usesSysfs: configuration.namespace == .current))
         let backend = ReachabilityMonitor.Backend.polling(interval: configuration.pollingInterval)
-        let run = try MonitorRun(configuration: configuration, kernel: kernel, backend: backend)
+        // connect(2) asks the namespace of its thread: who joins this one from elsewhere has to come here for it.
+        let held = configuration.namespace == .current ? HeldNamespace.ofThisThread() : namespace
+        let run = try MonitorRun(configuration: configuration, kernel: kernel, backend: backend, namespace: held)
         let loop = try MonitorLoop(run: run, events: nil, previous: previous)
         try loop.prepare()
         return (run, loop)
-    }
-}
-
-extension Member.State {
-    mutating func begin() {
-        guard !isStarted else { return }
-        isStarted = true
-        // What a probe found out was about the network of that time.
-        if var path = current, path.validation != .unknown {
-            path.validation = .unknown
-            publish(path)
-        }
-        isFresh = true
-        ticket = 0
-        resolution.reset()
     }
 }

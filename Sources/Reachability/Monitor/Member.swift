@@ -16,6 +16,8 @@ final class Member: Sendable {
         weak var delegate: (any ReachabilityDelegate)?
         var delegateLast: NetworkPath?
         var isStarted = false
+        /// Counts starts and stops.
+        var life: UInt64 = 0
         /// This start has told nothing yet: the settle rules do not hold it up.
         var isFresh = true
         var current: NetworkPath?
@@ -38,6 +40,7 @@ final class Member: Sendable {
     }
 
     var current: NetworkPath? { state.withLock { $0.current } }
+    var life: UInt64 { state.withLock { $0.life } }
 
     // MARK: Evaluating
 
@@ -54,18 +57,22 @@ final class Member: Sendable {
         }
     }
 
-    /// Whether the path told last leads over one of these.
-    func uses(anyOf interfaces: Set<UInt32>) -> Bool {
-        state.withLock { state in state.interfacesInUse.contains { interfaces.contains($0.index) } }
-    }
+    /// Whether the path told last rests on one of these.
+    func rests(on losses: Losses) -> Bool { losses.concern(current) }
 
-    enum Commit: Equatable { case unchanged, published, wait(until: Duration) }
+    enum Commit: Equatable {
+        case unchanged, published
+        case wait(until: Duration)
+        /// The kernel could not be asked. What was told stands until it can be.
+        case unanswered(SystemFailure)
+    }
 
     /// Takes a path in. Of two evaluations the one that looked later wins, whatever order they come in.
     /// What a thread found that was stopped in the meantime counts no more.
     func commit(_ outcome: PathEvaluator.Outcome, ticket: UInt64, of run: ObjectIdentifier, now: Duration) -> Commit {
         state.withLock { state in
             guard state.belongs(to: run), ticket > state.ticket else { return .unchanged }
+            if let shortage = outcome.shortage { return .unanswered(shortage) }
             state.ticket = ticket
             var path = outcome.path
             if case .host = target.subject {
@@ -88,10 +95,10 @@ final class Member: Sendable {
         }
     }
 
-    /// The verdict of a probe of that path; too late when the path has changed.
-    func commit(_ validation: NetworkPath.Validation, of probed: NetworkPath) -> Bool {
+    /// The verdict of a probe of that path; too late when the path has changed, or the monitor was stopped since.
+    func commit(_ validation: NetworkPath.Validation, of probed: NetworkPath, life: UInt64) -> Bool {
         state.withLock { state in
-            guard state.isStarted, var path = state.current, path.validation != validation else { return false }
+            guard state.isStarted, state.life == life, var path = state.current, path.validation != validation else { return false }
             var probed = probed
             probed.validation = path.validation
             guard path.hasSameContent(as: probed) else { return false }
@@ -188,6 +195,31 @@ final class Member: Sendable {
 
 extension Member.State {
     var interfacesInUse: [NetworkInterface] { current.map { $0.isSatisfied ? $0.interfaces : [] } ?? [] }
+
+    /// - Returns: the count of the life that begins; nil when it has begun already.
+    mutating func begin() -> UInt64? {
+        guard !isStarted else { return nil }
+        isStarted = true
+        life += 1
+        // What a probe found out was about the network of that time.
+        if var path = current, path.validation != .unknown {
+            path.validation = .unknown
+            publish(path)
+        }
+        isFresh = true
+        ticket = 0
+        resolution.reset()
+        return life
+    }
+
+    /// - Parameter expected: end this life only.
+    /// - Returns: the count of the silence that begins; nil when there was nothing to end.
+    mutating func end(_ expected: UInt64? = nil) -> UInt64? {
+        guard isStarted, expected == nil || expected == life else { return nil }
+        isStarted = false
+        life += 1
+        return life
+    }
 
     func belongs(to run: ObjectIdentifier) -> Bool { isStarted && self.run == run }
 

@@ -10,15 +10,15 @@ final class MonitorLoop {
 
     private let run: MonitorRun
     private let netlink: NetlinkKernel?
-    private let polling: PollingKernel?
+    private var isPolling: Bool { netlink == nil }
     private var events: NetlinkEvents?
     private let epoll: Int32
     private let clock = ClockWatch()
     private var resolverFile: ResolverFile
     private var sleep = SleepDetector(timeAsleep: Monotonic.timeAsleep())
-    private var throttle = EvaluationThrottle()
+    private var throttle: EvaluationThrottle
     /// What the events since the last look took away.
-    private var losses: Set<UInt32> = []
+    private var losses = Losses()
     private var previous: MonitorRun?
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8 << 10, alignment: 16)
 
@@ -36,7 +36,7 @@ final class MonitorLoop {
     init(run: MonitorRun, events: consuming NetlinkEvents?, previous: MonitorRun?) throws(SystemFailure) {
         self.run = run
         netlink = run.kernel as? NetlinkKernel
-        polling = run.kernel as? PollingKernel
+        throttle = EvaluationThrottle(window: run.configuration.lookWindow)
         let changes = events?.changes.descriptor
         let routes = events?.routes.descriptor
         self.events = events
@@ -50,7 +50,7 @@ final class MonitorLoop {
         if resolverFile.descriptor >= 0 { try watch(resolverFile.descriptor, .resolverFile) }
         if let changes { try watch(changes, .changes) }
         if let routes { try watch(routes, .routes) }
-        if polling != nil { pollAt = Monotonic.now() + pollingInterval }
+        if isPolling { pollAt = Monotonic.now() + pollingInterval }
     }
 
     deinit {
@@ -70,7 +70,6 @@ final class MonitorLoop {
         if let netlink {
             if try !netlink.load() { reloadAt = Monotonic.now() + .milliseconds(50) }
         }
-        polling?.load()
     }
 
     // MARK: The thread
@@ -139,7 +138,6 @@ final class MonitorLoop {
         if isDue(&reloadAt) { if reload() { mayDiffer = true } }
         if isDue(&listenToRoutesAt) { if listenToRoutes() { mayDiffer = true } }
         if isDue(&pollAt) {
-            polling?.load()
             pollAt = now + pollingInterval
             // Without netlink nobody says that resolv.conf's server or a name's address has changed, but the path does.
             mayDiffer = true
@@ -174,13 +172,11 @@ final class MonitorLoop {
     /// Everything afresh, after the queue has been emptied: the kernel drops what happens until then. What happens from then on comes
     /// as events, some of them older than what the dump holds, which does no harm.
     private func reload() -> Bool {
-        guard let netlink else {
-            polling?.load()
-            return true
-        }
+        guard let netlink else { return true }
         run.count { $0.resyncs += 1 }
         for _ in 0..<3 {
             let isComplete = (try? netlink.load()) ?? false
+            losses.formUnion(netlink.takeLosses())
             if !isComplete { reloadAt = Monotonic.now() + .milliseconds(50) }
             guard let drained = events?.drainChanges(into: netlink) else { break }
             run.count { $0.events += drained.messages }
@@ -231,8 +227,8 @@ final class MonitorLoop {
     private func evaluate(limit: Int) {
         let now = Monotonic.now()
         let lost = losses
-        losses = []
-        if let later = throttle.admit(limit: limit, now: now, isLoss: !lost.isEmpty && run.members.contains { $0.uses(anyOf: lost) }) {
+        losses = Losses()
+        if let later = throttle.admit(limit: limit, now: now, isLoss: !lost.isEmpty && run.members.contains { $0.rests(on: lost) }) {
             evaluateAt = min(evaluateAt ?? later, later)
             return
         }
@@ -243,8 +239,15 @@ final class MonitorLoop {
     private func evaluateAll() {
         run.count { $0.evaluations += 1 }
         var hasHosts = false
+        run.kernel.readInterfaces()
         for member in run.members {
-            if case .wait(let deadline) = run.evaluate(member) { evaluateAt = min(evaluateAt ?? deadline, deadline) }
+            switch run.evaluate(member) {
+            case .unchanged, .published: break
+            case .wait(let deadline): evaluateAt = min(evaluateAt ?? deadline, deadline)
+            case .unanswered:
+                let again = Monotonic.now() + Self.shortagePause
+                evaluateAt = min(evaluateAt ?? again, again)
+            }
             guard case .host = member.target.subject else { continue }
             hasHosts = true
             if let retry = member.state.withLock({ $0.resolution.retryAt }) { retryNamesAt = min(retryNamesAt ?? retry, retry) }
@@ -252,8 +255,13 @@ final class MonitorLoop {
         if hasHosts { noteDefaultPath() }
     }
 
+    /// Memory and descriptors come back.
+    private static let shortagePause = Duration.milliseconds(50)
+
     private func noteDefaultPath() {
-        let path = run.evaluate(PathQuestion(target: .defaultPath)).0.path
+        let outcome = run.evaluate(PathQuestion(target: .defaultPath)).0
+        guard outcome.shortage == nil else { return }
+        let path = outcome.path
         defer { defaultPath = path }
         if let defaultPath, !defaultPath.hasSameContent(as: path) { resolveNames() }
     }

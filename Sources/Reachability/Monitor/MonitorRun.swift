@@ -25,6 +25,7 @@ final class MonitorRun: Sendable {
     let configuration: ReachabilityMonitor.Configuration
     let kernel: any Kernel
     let backend: ReachabilityMonitor.Backend
+    let namespace: HeldNamespace
     let resolver: ResolverThreads
     let wakeDescriptor: Int32
     /// Open when the thread will call nobody any more.
@@ -32,12 +33,14 @@ final class MonitorRun: Sendable {
     private let mailbox = Lock(Mailbox())
 
     init(
-        configuration: ReachabilityMonitor.Configuration, kernel: any Kernel, backend: ReachabilityMonitor.Backend
+        configuration: ReachabilityMonitor.Configuration, kernel: any Kernel, backend: ReachabilityMonitor.Backend,
+        namespace: HeldNamespace
     ) throws(SystemFailure) {
         self.configuration = configuration
         self.kernel = kernel
         self.backend = backend
-        resolver = ResolverThreads(resolver: configuration.resolver, namespace: configuration.namespace)
+        self.namespace = namespace
+        resolver = ResolverThreads(resolver: configuration.resolver, namespace: namespace)
         wakeDescriptor = eventfd(0, CNL_EVENTFD_FLAGS)
         guard wakeDescriptor >= 0 else { throw SystemFailure("eventfd") }
     }

@@ -7,6 +7,8 @@ import Glibc
 final class PollingKernel: Kernel {
     private struct State {
         var table = InterfaceTable()
+        /// The interfaces could not be read for lack of something; the table is an older one.
+        var shortage: SystemFailure?
         var ticket: UInt64 = 0
         var lookups: UInt64 = 0
     }
@@ -25,24 +27,38 @@ final class PollingKernel: Kernel {
 
     var lookups: UInt64 { state.withLock { $0.lookups } }
 
-    /// Reads the interfaces anew. On a thread that lives in the namespace watched.
-    func load() {
+    /// The lock orders the readings: an older one never replaces a newer one. On a thread that lives in the namespace watched.
+    func readInterfaces() {
+        state.withLock { state in
+            do throws(SystemFailure) {
+                state.table = try table()
+                state.shortage = nil
+            } catch {
+                state.shortage = error
+            }
+        }
+    }
+
+    private func table() throws(SystemFailure) -> InterfaceTable {
         var table = InterfaceTable()
-        let (addresses, names) = ConnectRoute.interfaceAddresses(descriptor)
+        let (addresses, names) = try ConnectRoute.interfaceAddresses(descriptor)
         for (name, index) in names {
             guard let link = ConnectRoute.link(named: name, index: index, descriptor) else { continue }
             _ = table.insert(link, classify: classifier.kind)
         }
         for address in addresses { _ = table.insert(address) }
-        state.withLock { $0.table = table }
+        return table
     }
 
     private struct Oracle: RouteOracle {
         let table: InterfaceTable
         var lookups: UInt64 = 0
+        var shortage: SystemFailure?
         mutating func answer(_ query: RouteQuery) -> RouteAnswer {
             lookups += 1
-            return ConnectRoute.answer(query, table: table)
+            let answer = ConnectRoute.answer(query, table: table)
+            if let failure = answer.shortage { shortage = failure }
+            return answer
         }
     }
 
@@ -50,8 +66,9 @@ final class PollingKernel: Kernel {
         state.withLock { state in
             state.ticket += 1
             var oracle = Oracle(table: state.table)
-            let outcome = PathEvaluator(table: state.table, settings: settings).evaluate(question, oracle: &oracle)
+            var outcome = PathEvaluator(table: state.table, settings: settings).evaluate(question, oracle: &oracle)
             state.lookups += oracle.lookups
+            outcome.shortage = state.shortage ?? oracle.shortage
             return (outcome, state.ticket)
         }
     }

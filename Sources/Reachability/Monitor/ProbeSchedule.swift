@@ -7,17 +7,20 @@ struct ProbeSchedule: Equatable {
     }
 
     private var isStarted = false
+    /// How many starts and stops there were when the newest one heard of was made.
+    private var life: UInt64 = 0
     /// The newest path that was considered since the start.
     private var generation: UInt64 = 0
     private var turn: UInt64 = 0
 
-    mutating func start() { isStarted = true }
-
-    /// What comes later, from a call that was under way, counts no more.
-    mutating func stop() -> Action {
-        isStarted = false
+    /// Takes in that the monitor was started or stopped, which two threads may tell of in the wrong order: the higher count is right.
+    mutating func follow(life: UInt64, isStarted: Bool) -> Action {
+        guard life > self.life else { return .none }
+        self.life = life
+        self.isStarted = isStarted
         generation = 0
         turn += 1
+        // Also at a start: the stop before it may have been overtaken.
         return .cancel
     }
 

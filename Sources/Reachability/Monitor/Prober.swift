@@ -10,35 +10,37 @@ final class Prober: Sendable {
 
     init(_ probe: ReachabilityProbe) { self.probe = probe }
 
-    func start() { state.withLock { $0.schedule.start() } }
-
-    /// The probe is cancelled, and none is begun until the next start.
-    func stop() { perform(state.withLock { $0.schedule.stop() }, nil) }
-
-    func pathDidChange(_ path: NetworkPath, report: @escaping @Sendable (NetworkPath.Validation) -> Void) {
-        perform(state.withLock { $0.schedule.pathDidChange(path) }, report)
+    /// With every start and stop of the monitor: what was under way is cancelled, and a stopped one begins nothing.
+    ///
+    /// - Parameter life: counts the monitor's starts and stops.
+    func follow(life: UInt64, isStarted: Bool) {
+        decide({ $0.follow(life: life, isStarted: isStarted) }, report: { _ in })
     }
 
-    private func perform(_ action: ProbeSchedule.Action, _ report: (@Sendable (NetworkPath.Validation) -> Void)?) {
-        switch action {
-        case .none: break
-        case .cancel:
-            let old = state.withLock { state in
-                defer { state.task = nil }
-                return state.task
-            }
-            old?.cancel()
-        case .probe(let turn):
-            guard let report else { return }
-            let task = Task { [probe] in await Self.run(probe, report) }
-            // A stop, or a newer path, may have come in the meantime: then this task is the one to end.
-            let unwanted = state.withLock { state -> Task<Void, Never>? in
-                guard state.schedule.isCurrent(turn: turn) else { return task }
-                defer { state.task = task }
-                return state.task
-            }
-            unwanted?.cancel()
+    func pathDidChange(_ path: NetworkPath, report: @escaping @Sendable (NetworkPath.Validation) -> Void) {
+        decide({ $0.pathDidChange(path) }, report: report)
+    }
+
+    private func decide(
+        _ event: (inout ProbeSchedule) -> ProbeSchedule.Action, report: @escaping @Sendable (NetworkPath.Validation) -> Void
+    ) {
+        // In one step: the next decision's task is never the one that this decision cancels.
+        let (action, old) = state.withLock { state -> (ProbeSchedule.Action, Task<Void, Never>?) in
+            let action = event(&state.schedule)
+            guard action != .none else { return (action, nil) }
+            defer { state.task = nil }
+            return (action, state.task)
         }
+        old?.cancel()
+        guard case .probe(let turn) = action else { return }
+        let task = Task { [probe] in await Self.run(probe, report) }
+        // A stop, or a newer path, may have come in the meantime: then this task is the one to end.
+        let isWanted = state.withLock { state in
+            guard state.schedule.isCurrent(turn: turn) else { return false }
+            state.task = task
+            return true
+        }
+        if !isWanted { task.cancel() }
     }
 
     private static func run(_ probe: ReachabilityProbe, _ report: @Sendable (NetworkPath.Validation) -> Void) async {

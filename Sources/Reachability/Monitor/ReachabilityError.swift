@@ -3,7 +3,7 @@ import Glibc
 /// Why a monitor cannot start, or a wait ended.
 public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: Sendable, Hashable {
-        /// The process has no descriptor, thread or memory left.
+        /// The process, or the kernel, has no descriptor, thread or memory left.
         case resources
         /// The namespace does not exist or may not be entered.
         case namespaceUnavailable
@@ -24,7 +24,9 @@ public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConverti
 
 extension ReachabilityError {
     init(_ failure: SystemFailure) {
-        let isNamespace = failure.call == "setns" || failure.call.hasPrefix("open(")
-        self.init(isNamespace ? .namespaceUnavailable : .resources, "\(failure.call): \(String(cString: strerror(failure.code)))")
+        let isNamespace = failure.call == HeldNamespace.entering || failure.call.hasPrefix("open(")
+        self.init(
+            isNamespace && !failure.meansShortage ? .namespaceUnavailable : .resources,
+            "\(failure.call): \(String(cString: strerror(failure.code)))")
     }
 }

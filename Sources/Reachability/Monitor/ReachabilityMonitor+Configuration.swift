@@ -8,7 +8,7 @@ extension ReachabilityMonitor {
         public var gainDelay: Duration = .zero
         /// How long after a publication further changes are gathered into one. Later changes do not prolong it.
         public var burstWindow: Duration = .milliseconds(20)
-        /// How often to look where netlink is refused.
+        /// How often to look where netlink is refused; not more often than every 10 ms.
         public var pollingInterval: Duration = .milliseconds(500)
         /// Paths over interfaces of these kinds do not count.
         public var excludedKinds: Set<NetworkInterface.Kind> = []
@@ -17,11 +17,14 @@ extension ReachabilityMonitor {
         public var meteredHint: any MeteredHint = InterfaceKindHint()
         public var resolver: any NameResolver = SystemNameResolver()
         public var resolverFile = "/etc/resolv.conf"
-        /// Off unless given one.
+        /// Off unless given one. Each monitor of this configuration that is started probes for itself; those a session of ScopedNet makes for
+        /// its own targets do not.
         public var probe: ReachabilityProbe?
 
         /// For tests: how much the kernel keeps for a thread that is busy.
         var receiveBuffer: Int32 = 1 << 20
+        /// For tests: how long the looks of a storm wait for each other.
+        var lookWindow: Duration = .milliseconds(20)
 
         public init() {}
 
@@ -45,7 +48,7 @@ extension ReachabilityMonitor {
         case polling(interval: Duration)
     }
 
-    /// What a monitor's thread has done so far, for all that share it.
+    /// What a monitor's thread has done since it began, for all the monitors that share it.
     public struct Statistics: Sendable, Hashable {
         /// Messages of the kernel.
         public internal(set) var events: UInt64 = 0

@@ -10,15 +10,15 @@ public final class ReachabilityMonitor: Sendable {
 
     /// - Parameter target: what to watch the way to.
     public convenience init(target: Target = .defaultPath, configuration: Configuration = Configuration()) {
-        self.init(target, Engine(configuration))
+        self.init(target, Engine(configuration), probe: configuration.probe)
     }
 
-    private init(_ target: Target, _ engine: Engine) {
+    private init(_ target: Target, _ engine: Engine, probe: ReachabilityProbe?) {
         self.target = target
         self.engine = engine
         let settle = SettleRule(gain: engine.configuration.gainDelay, burst: engine.configuration.burstWindow)
         member = Member(target: target, settle: settle)
-        prober = engine.configuration.probe.map { Prober($0) }
+        prober = probe.map { Prober($0) }
         member.state.withLock { $0.monitor = self }
         if let prober {
             _ = member.insert { [weak member, weak engine] path, _ in Self.probe(path, prober, member, engine) }
@@ -26,24 +26,30 @@ public final class ReachabilityMonitor: Sendable {
     }
 
     private static func probe(_ path: NetworkPath, _ prober: Prober, _ member: Member?, _ engine: Engine?) {
+        guard let life = member?.life else { return }
         prober.pathDidChange(path) { [weak member, weak engine] validation in
-            if member?.commit(validation, of: path) == true { engine?.run?.wake(.deliver) }
+            if member?.commit(validation, of: path, life: life) == true { engine?.run?.wake(.deliver) }
         }
     }
 
-    deinit {
-        prober?.stop()
-        engine.stop(member)
+    deinit { stop() }
+
+    /// A monitor for another target on the same thread, with the same configuration. It is started and stopped by itself, has its own probe
+    /// where the configuration asks for one, and may outlive this one.
+    public func monitor(for target: Target) -> ReachabilityMonitor {
+        ReachabilityMonitor(target, engine, probe: engine.configuration.probe)
     }
 
-    /// A monitor for another target on the same thread. It is started and stopped by itself and may outlive this one.
-    public func monitor(for target: Target) -> ReachabilityMonitor { ReachabilityMonitor(target, engine) }
+    /// As `monitor(for:)`, without a probe: for who asks for the status alone, which a probe never changes.
+    package func plainMonitor(for target: Target) -> ReachabilityMonitor { ReachabilityMonitor(target, engine, probe: nil) }
 
     /// Begins to watch. When this returns `currentPath` is right; nobody is called from within. Does nothing when started.
+    ///
+    /// - Throws: `namespaceUnavailable` where there is no such namespace or this thread may not go there, `resources` where descriptors,
+    ///   threads or memory are lacking. The monitor is then not started, and can be.
     public func start() throws(ReachabilityError) {
-        guard let prober else { return try engine.start(member) }
-        prober.start()
-        try engine.start(member)
+        guard let life = try engine.start(member), let prober else { return }
+        prober.follow(life: life, isStarted: true)
         // Those who listen hear of a path that is the same as before the stop no second time; it is to be probed again all the same.
         if let path = member.current { Self.probe(path, prober, member, engine) }
     }
@@ -51,8 +57,7 @@ public final class ReachabilityMonitor: Sendable {
     /// Nothing is told from now on; a call that was already admitted on the monitor's thread may still be running. `currentPath` stays.
     /// Never blocks; may be called in a callback, where nothing at all follows it.
     public func stop() {
-        prober?.stop()
-        engine.stop(member)
+        if let life = engine.stop(member) { prober?.follow(life: life, isStarted: false) }
     }
 
     public var isStarted: Bool { member.state.withLock { $0.isStarted } }
@@ -60,14 +65,14 @@ public final class ReachabilityMonitor: Sendable {
     /// The path as it was last told or is about to be; nil before the first start, and as it was at the stop after that.
     public var currentPath: NetworkPath? { member.current }
 
-    /// Where answers come from; nil unless started.
-    public var backend: Backend? { engine.run?.backend }
+    /// Where this monitor's answers come from; nil unless it is started.
+    public var backend: Backend? { isStarted ? engine.run?.backend : nil }
 
-    /// Zeros unless started.
-    public var statistics: Statistics { engine.run?.statistics ?? Statistics() }
+    /// What the thread behind this monitor has done since it began, for all the monitors that share it; zeros unless this one is started.
+    public var statistics: Statistics { (isStarted ? engine.run?.statistics : nil) ?? Statistics() }
 
-    /// Looks again at everything, names included. There is no need to.
-    public func refresh() { engine.run?.wake(.refresh) }
+    /// Looks again at everything, names included, for all the monitors that share the thread. There is no need to. Does nothing unless started.
+    public func refresh() { if isStarted { engine.run?.wake(.refresh) } }
 
     /// Told of changes on the monitor's thread, before closures and sequences. Held weakly.
     public var delegate: (any ReachabilityDelegate)? {

@@ -17,7 +17,14 @@ struct ResolverFile: ~Copyable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    func nameServers() -> [IPAddress] { ResolverConfiguration(text: SmallFile.text(at: path, limit: 64 << 10) ?? "").nameServers }
+    private static let mostBytes = 64 << 10
+
+    func nameServers() -> [IPAddress] {
+        var text = (SmallFile.text(at: path, limit: Self.mostBytes) ?? "")[...]
+        // Half a line names another server.
+        if text.utf8.count >= Self.mostBytes { text = text.prefix(through: text.lastIndex { $0.isNewline } ?? text.startIndex) }
+        return ResolverConfiguration(text: text).nameServers
+    }
 
     private mutating func watch() {
         guard descriptor >= 0 else { return }

@@ -13,9 +13,9 @@ final class ResolverThreads: Sendable {
 
     private let state = Lock(State())
     private let resolver: any NameResolver
-    private let namespace: NetworkNamespace
+    private let namespace: HeldNamespace
 
-    init(resolver: any NameResolver, namespace: NetworkNamespace) {
+    init(resolver: any NameResolver, namespace: HeldNamespace) {
         self.resolver = resolver
         self.namespace = namespace
     }
@@ -63,9 +63,9 @@ final class ResolverThreads: Sendable {
     }
 
     private func work() {
-        // Where that fails, the answer comes from the process's own namespace, or not at all.
-        try? namespace.enter()
-        while let job = next() { job.done(resolver.addresses(of: job.host)) }
+        // Another network's answer would be worse than none.
+        let isInside = (try? namespace.enter()) != nil
+        while let job = next() { job.done(isInside ? resolver.addresses(of: job.host) : nil) }
     }
 
     private func next() -> Job? {

@@ -10,8 +10,10 @@ struct InterfaceTable: Equatable {
     /// What a change of the table means for the paths that were found with it.
     enum Effect: Equatable {
         case none, mayDiffer
-        /// A path over this interface has lost what it rests on: the link, its carrier, or an address.
+        /// A path over this interface has lost what it rests on: the link or its carrier.
         case loss(UInt32)
+        /// A path that starts from this address has lost its source.
+        case addressLoss(LocalAddress.Key)
     }
 
     /// Applies an event or a part of a dump: insert, replace or remove by full key, so that replaying what is older than a dump ends right.
@@ -32,7 +34,7 @@ struct InterfaceTable: Equatable {
         case Int32(RTM_DELADDR):
             guard let address = LocalAddress(message) else { return .none }
             addresses[address.key] = nil
-            return .loss(address.key.interface)
+            return .addressLoss(address.key)
         default:
             // Rules and next hops: nothing to keep, everything to ask again.
             return .mayDiffer
@@ -54,13 +56,25 @@ struct InterfaceTable: Equatable {
     }
 
     mutating func insert(_ address: LocalAddress) -> Effect {
-        addresses.updateValue(address, forKey: address.key)?.hasSameEffect(as: address) == true ? .none : .mayDiffer
+        guard let old = addresses.updateValue(address, forKey: address.key) else { return .mayDiffer }
+        if address.isNotReady, !old.isNotReady { return .addressLoss(address.key) }
+        return old.hasSameEffect(as: address) ? .none : .mayDiffer
     }
 
     mutating func remove(link index: UInt32) -> Effect {
         addresses = addresses.filter { $0.key.interface != index }
         links[index] = nil
         return .loss(index)
+    }
+
+    /// What was there before and is not now: of what happened between two dumps nobody may have told.
+    func losses(since old: InterfaceTable) -> Losses {
+        var losses = Losses()
+        for (index, link) in old.links where link.canCarry && links[index]?.canCarry != true { losses.interfaces.insert(index) }
+        for (key, address) in old.addresses where !address.isNotReady && addresses[key]?.isNotReady != false {
+            losses.addresses.insert(key.address)
+        }
+        return losses
     }
 
     /// Whether one of these is gone, down or without a carrier.

@@ -2,8 +2,7 @@
 struct KernelChange: Equatable {
     /// A path may look different now.
     private(set) var mayDiffer = false
-    /// The interfaces that lost what paths over them rest on.
-    private(set) var losses: Set<UInt32> = []
+    private(set) var losses = Losses()
 
     mutating func add(_ effect: InterfaceTable.Effect) {
         switch effect {
@@ -11,7 +10,10 @@ struct KernelChange: Equatable {
         case .mayDiffer: mayDiffer = true
         case .loss(let interface):
             mayDiffer = true
-            losses.insert(interface)
+            losses.interfaces.insert(interface)
+        case .addressLoss(let key):
+            mayDiffer = true
+            losses.addresses.insert(key.address)
         }
     }
 }

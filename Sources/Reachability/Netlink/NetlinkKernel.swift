@@ -10,6 +10,8 @@ final class NetlinkKernel: Kernel {
         var table = InterfaceTable()
         var ticket: UInt64 = 0
         var tornDumps: UInt64 = 0
+        /// What the dumps since this was last taken showed to be gone.
+        var losses = Losses()
     }
 
     private let state: Lock<State>
@@ -56,8 +58,17 @@ final class NetlinkKernel: Kernel {
                 case .failed(let code): throw SystemFailure("netlink dump", code)
                 }
             }
+            state.losses.formUnion(table.losses(since: state.table))
             state.table = table
             return isComplete
+        }
+    }
+
+    /// What is gone by what `load` read, of which no event may have told.
+    func takeLosses() -> Losses {
+        state.withLock { state in
+            defer { state.losses = Losses() }
+            return state.losses
         }
     }
 
@@ -68,11 +79,16 @@ final class NetlinkKernel: Kernel {
         }
     }
 
+    /// Events keep the table.
+    func readInterfaces() {}
+
     func evaluate(_ question: PathQuestion, settings: EvaluationSettings) -> (PathEvaluator.Outcome, ticket: UInt64) {
         state.withLock { state in
             state.ticket += 1
             let evaluator = PathEvaluator(table: state.table, settings: settings)
-            return (evaluator.evaluate(question, oracle: &state.queries), state.ticket)
+            var outcome = evaluator.evaluate(question, oracle: &state.queries)
+            outcome.shortage = state.queries.takeShortage()
+            return (outcome, state.ticket)
         }
     }
 }

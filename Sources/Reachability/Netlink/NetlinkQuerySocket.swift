@@ -7,6 +7,8 @@ struct NetlinkQuerySocket: ~Copyable {
     private let buffer: UnsafeMutableRawBufferPointer
     private var sequence: UInt32 = 0
     private(set) var lookups: UInt64 = 0
+    /// A lookup that could not be made, since this was last taken.
+    private var shortage: SystemFailure?
 
     init() throws(SystemFailure) { self.init(try NetlinkSocket(isBlocking: true)) }
 
@@ -52,8 +54,11 @@ struct NetlinkQuerySocket: ~Copyable {
 
     /// What the kernel would do with a packet, and which route made it so.
     mutating func answer(_ query: RouteQuery) -> RouteAnswer {
-        guard case .route(var route) = lookUp(query, matchingTable: false) else { return lastRefusal }
-        switch lookUp(query, matchingTable: true) {
+        let way = lookUp(query, matchingTable: false)
+        guard case .route(var route) = way else { return way }
+        let match = lookUp(query, matchingTable: true)
+        if match.shortage != nil { return match }
+        switch match {
         case .route(let match):
             route.matchedPrefix = match.matchedPrefix
             route.isLinkDown = match.isLinkDown
@@ -65,14 +70,17 @@ struct NetlinkQuerySocket: ~Copyable {
         return .route(route)
     }
 
-    private var lastRefusal: RouteAnswer = .refused(ENETUNREACH)
-
     private mutating func lookUp(_ query: RouteQuery, matchingTable: Bool) -> RouteAnswer {
         sequence &+= 1
         lookups &+= 1
         let answer = lookUp(NetlinkRequest.route(query, matchingTable: matchingTable, sequence: sequence))
-        if case .refused = answer { lastRefusal = answer }
+        if let failure = answer.shortage { shortage = failure }
         return answer
+    }
+
+    mutating func takeShortage() -> SystemFailure? {
+        defer { shortage = nil }
+        return shortage
     }
 
     private mutating func lookUp(_ request: [UInt8]) -> RouteAnswer {

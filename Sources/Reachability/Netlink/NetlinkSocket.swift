@@ -84,7 +84,7 @@ struct NetlinkSocket: ~Copyable {
 let SOL_NETLINK: Int32 = 270
 
 /// A system call that failed.
-struct SystemFailure: Error {
+struct SystemFailure: Error, Hashable {
     let call: String
     let code: Int32
 
@@ -95,4 +95,7 @@ struct SystemFailure: Error {
 
     /// Netlink is not to be had here, which is no lack of descriptors or memory.
     var meansRefused: Bool { [EAFNOSUPPORT, EPERM, EACCES, EOPNOTSUPP, EPROTONOSUPPORT, ENOSYS].contains(code) }
+
+    /// No descriptor, memory or thread is left, or nobody answered in time: that says nothing about what was asked.
+    var meansShortage: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, ETIMEDOUT].contains(code) }
 }

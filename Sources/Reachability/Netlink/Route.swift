@@ -54,6 +54,13 @@ enum RouteAnswer: Equatable {
     case route(Route)
     /// The number connect(2) would give too.
     case refused(Int32)
+
+    /// The question could not be asked.
+    var shortage: SystemFailure? {
+        guard case .refused(let code) = self else { return nil }
+        let failure = SystemFailure("route lookup", code)
+        return failure.meansShortage ? failure : nil
+    }
 }
 
 /// Whoever answers questions about routes: the kernel by netlink, the kernel by connect(2), a script in a test.

@@ -45,7 +45,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         var scope: UInt32 = 0
         if let percent = text.firstIndex(of: "%") {
             let name = String(text[text.index(after: percent)...])
-            scope = UInt32(name) ?? if_nametoindex(name)
+            scope = UInt32(digits: name) ?? if_nametoindex(name)
             guard scope != 0, text.contains(":") else { return nil }
             text = String(text[..<percent])
         }

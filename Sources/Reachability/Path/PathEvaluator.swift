@@ -27,6 +27,8 @@ struct PathEvaluator {
         var path: NetworkPath
         /// An interface of the path told last is gone, down or without a carrier.
         var losesInterface = false
+        /// The kernel could not be asked for lack of something: the path means nothing.
+        var shortage: SystemFailure?
     }
 
     /// Of a host with more addresses these are asked about.

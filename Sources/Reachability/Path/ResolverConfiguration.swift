@@ -2,7 +2,7 @@
 struct ResolverConfiguration: Equatable {
     var nameServers: [IPAddress] = []
 
-    init(text: String) {
+    init(text: some StringProtocol) {
         for line in text.split(whereSeparator: \.isNewline) {
             let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
             guard words.count >= 2, words[0] == "nameserver", let address = IPAddress(words[1]) else { continue }

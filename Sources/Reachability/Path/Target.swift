@@ -29,16 +29,18 @@ public struct Target: Sendable, Hashable {
         Target(IPAddress(name).map(Subject.address) ?? .host(name), port: port)
     }
 
-    /// From `https://example.org/path`, `example.org:443`, `example.org`, `192.0.2.1`, `[2001:db8::1]:443`; nil where there is no host.
+    /// From `https://example.org/path`, `example.org:443`, `example.org`, `192.0.2.1`, `[2001:db8::1]:443`; nil where there is no host, or
+    /// what follows it is no port. In brackets a zone may be written as in URLs (RFC 6874): `[fe80::1%25eth0]`.
     public init?(_ text: String) {
+        // Byte by byte: to Swift a delimiter with an accent after it is another character.
         var rest = text[...]
         var scheme = ""
-        if let mark = rest.firstRange(of: "://") {
-            scheme = rest[..<mark.lowerBound].lowercased()
-            rest = rest[mark.upperBound...]
+        if let range = rest.utf8Range(of: "://") {
+            scheme = rest[..<range.lowerBound].lowercased()
+            rest = rest[range.upperBound...]
         }
-        rest = rest.prefix { !"/?#".contains($0) }
-        if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+        if let end = rest.utf8.firstIndex(where: "/?#".utf8.contains) { rest = rest[..<end] }
+        if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) { rest = rest[rest.utf8.index(after: at)...] }
         guard let (host, port) = Self.split(rest), !host.isEmpty, host.utf8.count <= 253 else { return nil }
         guard host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return nil }
         self = .host(host, port: port ?? Self.ports[scheme])
@@ -48,30 +50,37 @@ public struct Target: Sendable, Hashable {
 
     private static func split(_ text: Substring) -> (host: String, port: UInt16?)? {
         // An IPv6 address without brackets has colons of its own and no port.
-        if IPAddress(text) != nil { return (String(text), nil) }
-        if text.hasPrefix("[") {
-            guard let end = text.firstIndex(of: "]") else { return nil }
-            let host = text[...end]
-            let rest = text[text.index(after: end)...]
-            guard IPAddress(host) != nil else { return nil }
-            if rest.isEmpty { return (String(host), nil) }
-            guard rest.hasPrefix(":"), let port = UInt16(rest.dropFirst()) else { return nil }
-            return (String(host), port)
+        if !text.utf8.starts(with: "[".utf8), IPAddress(text) != nil { return (String(text), nil) }
+        var end = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+        if text.utf8.starts(with: "[".utf8) {
+            guard let bracket = text.utf8.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            end = text.utf8.index(after: bracket)
         }
-        guard let colon = text.firstIndex(of: ":") else { return (String(text), nil) }
-        let rest = text[text.index(after: colon)...]
-        if rest.isEmpty { return (String(text[..<colon]), nil) }
-        guard let port = UInt16(rest) else { return nil }
-        return (String(text[..<colon]), port)
+        guard let host = host(text[..<end]) else { return nil }
+        let rest = text[end...]
+        if rest.isEmpty || rest.utf8.elementsEqual(":".utf8) { return (host, nil) }
+        guard rest.utf8.starts(with: ":".utf8), let port = UInt16(digits: rest[rest.utf8.index(after: end)...]) else { return nil }
+        return (host, port)
+    }
+
+    /// What is in brackets has to be an address, and names have none.
+    private static func host(_ text: Substring) -> String? {
+        guard text.utf8.starts(with: "[".utf8) else { return text.utf8.contains(where: "[]".utf8.contains) ? nil : String(text) }
+        var address = text
+        // Without anything after it, "%25" is the interface of that index.
+        if let range = text.utf8Range(of: "%25"), text[range.upperBound...].utf8.count > 1 {
+            address = text[..<range.lowerBound] + "%" + text[range.upperBound...]
+        }
+        return IPAddress(address).map { _ in String(address) }
     }
 }
 
 extension Substring {
-    fileprivate func firstRange(of word: String) -> Range<Index>? {
+    fileprivate func utf8Range(of word: String) -> Range<Index>? {
         var start = startIndex
         while start < endIndex {
-            if self[start...].hasPrefix(word) { return start..<index(start, offsetBy: word.count) }
-            start = index(after: start)
+            if utf8[start...].starts(with: word.utf8) { return start..<utf8.index(start, offsetBy: word.utf8.count) }
+            start = utf8.index(after: start)
         }
         return nil
     }

@@ -20,7 +20,8 @@ public struct Connectivity: Sendable {
     /// netlink is refused it looks twice a second.
     public static let automatic = Connectivity(kind: .automatic)
 
-    /// A monitor of yours, on whose thread the session's own targets are watched as well.
+    /// A monitor of yours, on whose thread the session's own targets are watched as well. Its configuration holds for them, but for the
+    /// probe: a session asks for paths alone, and the probe stays the one of your monitor.
     public static func monitor(_ monitor: ReachabilityMonitor) -> Connectivity { Connectivity(kind: .monitor(monitor)) }
 
     /// Nothing is watched: nothing waits, retries go by the clock, dead connections are found when they are used.

@@ -129,7 +129,7 @@ package final class PathWatch: ConnectivitySource {
 
     /// On a work thread: starting asks the kernel.
     private func open(_ target: Target) {
-        let monitor = base.monitor(for: target)
+        let monitor = base.plainMonitor(for: target)
         do { try monitor.start() } catch {
             // The next who asks tries again; those who watch ask but once, so a timer does it for them.
             let failed = state.withLock { $0.rooms.removeValue(forKey: target) }

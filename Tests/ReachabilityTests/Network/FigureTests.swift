@@ -19,16 +19,58 @@ struct FigureTests {
         func clear() { lock.withLock { ends = [:] } }
     }
 
+    /// Routes that are added and deleted again, a hundred at once and then a pause, until it ends.
+    private final class Storm: Sendable {
+        private let isOver = DispatchSemaphore(value: 0)
+        private let ended = DispatchSemaphore(value: 0)
+        private let written = Lock(0)
+
+        init(on network: TestNetwork) throws {
+            try network.ip("link add storm0 type veth peer name storm1")
+            try network.batch(["link set storm1 up", "link set storm0 up"])
+            // A thread belongs to the namespace of the one that makes it.
+            try SystemThread.spawn(isDetached: true) { [self] in
+                if let writer = try? RouteWriter(interface: "storm0") { blow(writer) }
+                ended.signal()
+            }
+        }
+
+        private func blow(_ writer: borrowing RouteWriter) {
+            var start = 0
+            while isOver.wait(timeout: .now() + .milliseconds(1)) == .timedOut {
+                let routes = Array(RouteWriter.manyRoutes(start + 100).dropFirst(start))
+                writer.write(.add, routes)
+                writer.write(.delete, routes)
+                written.withLock { $0 += 200 }
+                start = (start + 100) % 10_000
+            }
+        }
+
+        /// - Returns: how many routes came and went.
+        @discardableResult
+        func end() -> Int {
+            isOver.signal()
+            ended.wait()
+            ended.signal()
+            return written.withLock { $0 }
+        }
+    }
+
     private static func report(_ what: String, _ stack: TestNetwork.Stack, _ times: [Duration]) {
         let times = times.sorted()
         let (p50, p99) = (times[times.count / 2], times[times.count * 99 / 100])
         print("latency, \(stack.rawValue): \(times.count) \(what): p50 \(p50), p99 \(p99), slowest \(times[times.count - 1])")
-        // The bars, 150 µs and 2 ms, are for optimised code on an idle machine; here others run.
-        if !Environment.isSanitized { #expect(p50 <= .milliseconds(5)) }
+        // The bars are for optimised code on a machine that does nothing else; elsewhere others run, too.
+        if Environment.holdsBars {
+            #expect(p50 <= .microseconds(150) && p99 <= .milliseconds(2), "\(what), \(stack.rawValue): p50 \(p50), p99 \(p99)")
+        } else if !Environment.isSanitized {
+            #expect(p50 <= .milliseconds(50))
+        }
     }
 
     /// With the settle rules as they are by default: a whole path is lost, and comes back when the window of that loss is over.
-    @Test(arguments: TestNetwork.Stack.allCases) func fromAdminDownToTheClosure(_ stack: TestNetwork.Stack) async throws {
+    @Test(arguments: TestNetwork.Stack.allCases, [false, true])
+    func fromAdminDownToTheClosure(_ stack: TestNetwork.Stack, _ isInAStorm: Bool) async throws {
         try await TestNetwork.run(stack) { network in
             network.skipDuplicateDetection()
             try network.addUplink()
@@ -41,7 +83,10 @@ struct FigureTests {
                 $0.isSatisfied && $0.supportsIPv4 == network.hasIPv4 && $0.supportsIPv6 == network.hasIPv6
             }
             recorder.expect(isRight: isWhole)
-            let rounds = Environment.isSanitized || Environment.isQuick ? 20 : 100
+            // While routes that lead elsewhere come and go on another link.
+            let storm = try isInAStorm ? Storm(on: network) : nil
+            defer { storm?.end() }
+            let rounds = Environment.isSanitized || Environment.isQuick ? 20 : Environment.holdsBars ? 500 : 100
             var times: [Duration] = []
             for _ in 0..<rounds {
                 watch.clear()
@@ -55,7 +100,7 @@ struct FigureTests {
             }
             subscription.cancel()
             #expect(times.count == rounds)
-            Self.report("admin-downs to the closure", stack, times)
+            Self.report("admin-downs to the closure" + (storm.map { " amid \($0.end()) routes" } ?? ""), stack, times)
         }
     }
 
@@ -102,25 +147,43 @@ struct FigureTests {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    @Test func aThousandTargetsAreLookedAtAgain() async throws {
+    /// An address of its own for each name.
+    private struct NumberedResolver: NameResolver {
+        func addresses(of host: String) -> [IPAddress]? {
+            Int(host.prefix { $0 != "." }).map { [IPAddress(192, 0, UInt8($0 >> 8), UInt8($0 & 255))] }
+        }
+    }
+
+    enum Targets: String, Sendable, CaseIterable {
+        case addresses, hosts
+        func target(_ number: Int) -> Target {
+            switch self {
+            case .addresses: .address(IPAddress(192, 0, UInt8(number >> 8), UInt8(number & 255)))
+            case .hosts: .host("\(number).test")
+            }
+        }
+    }
+
+    @Test(arguments: Targets.allCases) func aThousandTargetsAreLookedAtAgain(_ targets: Targets) async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
-            let gate = GateHint()
-            let base = network.monitor { $0.meteredHint = gate }
-            let monitors = (0..<1000).map { base.monitor(for: .address(IPAddress(192, 0, UInt8($0 >> 8), UInt8($0 & 255)))) }
+            let base = network.monitor { $0.resolver = NumberedResolver() }
+            let monitors = (0..<1000).map { base.monitor(for: targets.target($0)) }
             for monitor in monitors { try monitor.start() }
             let run = try #require(base.engine.run)
             #expect(run.members.count == 1000)
+            // Hosts have their addresses by then.
+            for monitor in monitors { Recorder(monitor).expect { $0.isSatisfied } }
             var best = Duration.seconds(100)
             for _ in 0..<5 {
                 let began = Self.threadTime()
                 for member in run.members { run.evaluate(member) }
                 best = min(best, Self.threadTime() - began)
             }
-            print("targets: 1,000 evaluated in \(best) of processor time")
+            print("targets: 1,000 \(targets.rawValue) evaluated in \(best) of processor time")
+            if Environment.holdsBars { #expect(best <= .milliseconds(10)) }
             if !Environment.isSanitized { #expect(best <= (Environment.isOptimised ? .milliseconds(20) : .milliseconds(100))) }
             let last = Recorder(monitors[999])
-            last.expect { $0.isSatisfied }
             network.setUp(false, "v0")
             last.expect { !$0.isSatisfied }
         }

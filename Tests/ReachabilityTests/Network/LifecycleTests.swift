@@ -90,6 +90,33 @@ import Testing
         print("lifecycle: out of descriptors in \(refusals) of \(highest - 3) starts, nothing left behind")
     }
 
+    @Test func outOfDescriptorsIsNotOutOfReachWhenPolling() throws {
+        guard Self.isChild else { return try runAlone("outOfDescriptorsIsNotOutOfReachWhenPolling") }
+        TestNetwork.raiseLoopback()
+        var configuration = ReachabilityMonitor.Configuration()
+        configuration.pollingInterval = .milliseconds(10)
+        let monitor = ReachabilityMonitor(target: .address(IPAddress(127, 0, 0, 1)), configuration: configuration)
+        let other = monitor.monitor(for: .address(IPAddress(127, 0, 0, 2)))
+        try Sandbox.run(refusing: Sandbox.withoutNetlink) { try monitor.start() }
+        #expect(monitor.backend == .polling(interval: .milliseconds(10)) && monitor.currentPath?.isSatisfied == true)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var old = rlimit()
+        getrlimit(resource, &old)
+        var none = rlimit(rlim_cur: 0, rlim_max: old.rlim_max)
+        setrlimit(resource, &none)
+        let looks = monitor.statistics.evaluations
+        let deadline = ContinuousClock.now + .seconds(30)
+        while monitor.statistics.evaluations < looks + 3, ContinuousClock.now < deadline { sched_yield() }
+        var failure: ReachabilityError?
+        do throws(ReachabilityError) { try other.start() } catch { failure = error }
+        let generation = monitor.currentPath?.generation
+        setrlimit(resource, &old)
+        #expect(generation == 1 && monitor.currentPath?.isSatisfied == true, "what was told stands")
+        #expect(failure?.code == .resources && !other.isStarted && other.currentPath == nil)
+        try other.start()
+        #expect(other.currentPath?.isSatisfied == true)
+    }
+
     @Test func idleItSleepsInOneThreadWithEightDescriptors() throws {
         guard Self.isChild else { return try runAlone("idleItSleepsInOneThreadWithEightDescriptors") }
         let before = Self.descriptors

@@ -66,8 +66,8 @@ struct OracleTests {
         ]
         let kind = ["unreachable", "blackhole", "prohibit", "throw"].randomElement(using: &random) ?? "unreachable"
         let v4 = [
-            "addr add 10.9.\(n).1/24 dev v\(n)", "addr add 10.9.\(n).1/24 dev v\(n)", "addr del 10.9.\(n).1/24 dev v\(n)",
-            "addr add 10.8.\(n).1/24 dev v\(n)", "addr del 10.8.\(n).1/24 dev v\(n)",
+            "addr replace 10.9.\(n).1/24 dev v\(n)", "addr replace 10.9.\(n).1/24 dev v\(n)", "addr del 10.9.\(n).1/24 dev v\(n)",
+            "addr replace 10.8.\(n).1/24 dev v\(n)", "addr del 10.8.\(n).1/24 dev v\(n)",
             "route add default via 10.9.\(n).2 dev v\(n)", "route add default via 10.9.\(n).2 dev v\(n) metric 10\(n)",
             "route replace default via 10.9.\(n).2 dev v\(n)", "route replace default via 10.9.\(n).3 dev v\(n)", "route del default",
             "route add \(kind) default metric 5", "route del \(kind) default metric 5", "route del \(kind) default metric 5",
@@ -79,7 +79,7 @@ struct OracleTests {
             "route add 198.0.0.0/8 via 10.9.\(n).6 dev v\(n)", "route del 198.0.0.0/8",
         ]
         let v6 = [
-            "addr add fd0\(n + 1)::1/64 dev v\(n) nodad", "addr add fd0\(n + 1)::1/64 dev v\(n) nodad",
+            "addr replace fd0\(n + 1)::1/64 dev v\(n) nodad", "addr replace fd0\(n + 1)::1/64 dev v\(n) nodad",
             "addr del fd0\(n + 1)::1/64 dev v\(n)",
             "-6 route add default via fd0\(n + 1)::2 dev v\(n)", "-6 route add default via fd0\(n + 1)::2 dev v\(n) metric 10\(n)",
             "-6 route replace default via fd0\(n + 1)::2 dev v\(n)", "-6 route replace default via fd0\(n + 1)::3 dev v\(n)",
@@ -95,7 +95,8 @@ struct OracleTests {
         return choices.randomElement(using: &random) ?? "link show"
     }
 
-    private static func repair(_ network: TestNetwork) throws {
+    /// - Returns: whether an uplink came out of it.
+    private static func repair(_ network: TestNetwork) throws -> Bool {
         var lines = ["link set v0 up", "link set p0 up", "link set v1 up", "link set p1 up", "rule del pref 100", "rule del pref 90"]
         lines += ["unreachable", "blackhole", "prohibit", "throw"].map { "route del \($0) default metric 5" }
         if network.hasIPv4 {
@@ -107,6 +108,7 @@ struct OracleTests {
             for kind in ["unreachable", "blackhole", "prohibit", "throw"] { try? network.ip("-6 route del \(kind) default metric 5") }
         }
         try network.batch(lines)
+        return try ["-4", "-6"].contains { try Command.run(["ip", $0, "route", "show", "default"]).output.contains(" dev v0") }
     }
 
     @Test(arguments: TestNetwork.Stack.allCases) func thePathIsWhatTheKernelSays(_ stack: TestNetwork.Stack) async throws {
@@ -121,14 +123,16 @@ struct OracleTests {
             var random = SplitMix(seed)
             var operations: [String] = []
             var mismatches = 0
+            var (done, repairs, repaired, satisfied) = (0, 0, 0, 0)
             for round in 0..<rounds {
                 if round % 25 == 24 {
                     // Left alone, chance ends with everything down and forbidden.
-                    try Self.repair(network)
+                    repairs += 1
+                    if try Self.repair(network) { repaired += 1 }
                     operations.append("repair")
                 } else {
                     operations.append(Self.operation(stack, &random))
-                    try? network.ip(operations[operations.count - 1])
+                    if (try? network.ip(operations[operations.count - 1])) != nil { done += 1 }
                 }
                 var truth = try Self.truth(network)
                 let deadline = ContinuousClock.now + .seconds(5)
@@ -137,12 +141,19 @@ struct OracleTests {
                     recorder.waitForAnything(0.05)
                     truth = try Self.truth(network)
                 }
+                if !truth.families.isEmpty { satisfied += 1 }
                 guard let path = monitor.currentPath, Truth(path) != truth else { continue }
                 mismatches += 1
                 Issue.record("\(stack), seed \(seed), round \(round): \(path), but \(truth), after \(operations.suffix(12))")
                 if mismatches == 3 { break }
             }
-            print("oracle: \(stack), \(rounds) operations, \(recorder.paths.count) paths told, \(mismatches) mismatches")
+            print(
+                "oracle: \(stack), \(rounds) operations, \(done) of them done, a path in \(satisfied), \(recorder.paths.count) paths told,",
+                "\(mismatches) mismatches")
+            // That chance asks for what cannot be done is part of it; that nothing happens would be no test.
+            #expect(mismatches > 0 || done > (rounds - repairs) / 2, "of \(rounds) operations only \(done) were done")
+            #expect(repaired == repairs, "a repair leaves an uplink")
+            #expect(mismatches > 0 || satisfied > rounds / 10 && satisfied < rounds, "paths come and go")
         }
     }
 }

@@ -21,19 +21,21 @@ struct StressTests {
             let recorder = Recorder(monitor)
             let rounds = Environment.isSoaking ? 1000 : 200
             var times: [Duration] = []
+            var failures = 0
             for round in 0..<rounds {
                 let isUp = round % 2 == 1
                 gate.close()
-                network.setUp(false, "v1")
+                var isDone = network.setUp(false, "v1")
                 #expect(gate.waitUntilBlocked())
                 // The queue is full after a few of these, and what follows is dropped.
-                for toggle in 0..<10 { network.setUp(toggle % 2 == 0, "v1") }
+                for toggle in 0..<10 where !network.setUp(toggle % 2 == 0, "v1") { isDone = false }
                 if isUp {
-                    try network.batch(["addr add 10.9.0.1/24 dev v0", "route replace default via 10.9.0.2 dev v0"])
+                    let output = try network.batch(["addr add 10.9.0.1/24 dev v0", "route replace default via 10.9.0.2 dev v0"])
+                    failures += TestNetwork.failures(in: output)
                 } else {
                     try network.ip("addr del 10.9.0.1/24 dev v0")
                 }
-                network.setUp(true, "v1")
+                if !network.setUp(true, "v1") || !isDone { failures += 1 }
                 let began = ContinuousClock.now
                 gate.open()
                 recorder.expect { $0.isSatisfied == isUp }
@@ -44,9 +46,11 @@ struct StressTests {
             print(
                 "overrun: \(rounds) rounds, \(statistics.overruns) overruns, right after \(times[rounds / 2]), \(times[rounds - 1]) at most"
             )
+            #expect(failures == 0, "all that should have changed did")
             #expect(statistics.overruns >= UInt64(rounds) / 2)
             // Tests of other suites run at the same time, and now and then one of them has the processor.
-            if !Environment.isSanitized { #expect(times[rounds * 95 / 100] <= .milliseconds(50)) }
+            let allowed = Environment.holdsBars ? times[rounds - 1] : times[rounds / 2]
+            if !Environment.isSanitized { #expect(allowed <= .milliseconds(50)) }
         }
     }
 
@@ -91,6 +95,7 @@ struct StressTests {
             recorder.expect(isRight: isRight)
             #expect(heard == expected)
             // 5 ms is the bar for optimised code on an idle machine; with a busy neighbour every wake-up finds cold caches.
+            if Environment.holdsBars { #expect(time <= .milliseconds(5)) }
             if !Environment.isSanitized { #expect(time <= (Environment.isOptimised ? .milliseconds(15) : .milliseconds(50))) }
         }
     }
@@ -131,13 +136,16 @@ struct StressTests {
             let recorder = Recorder(monitor)
             recorder.expect { $0.isSatisfied && $0.supportsIPv4 && $0.supportsIPv6 }
             let generation = monitor.currentPath?.generation
+            var failures = 0
             for number in 0..<100 {
-                try network.batch([
+                let output = try network.batch([
                     "link add c\(number) type veth peer name d\(number)", "link set c\(number) \(hasBridge ? "master docker0 " : "")up",
                     "addr add 172.17.0.\(number + 2)/16 dev d\(number)", "link set d\(number) up",
                     "route add 172.18.\(number).0/24 dev c\(number)", "link del c\(number)",
                 ])
+                failures += TestNetwork.failures(in: output)
             }
+            #expect(failures == 0, "all of them came and went")
             // A change that is told comes after all of that.
             try network.ip("route replace default via 10.9.0.9 dev v0")
             recorder.expect { $0.gateways.contains(IPAddress(10, 9, 0, 9)) }

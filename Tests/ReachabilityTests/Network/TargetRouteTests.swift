@@ -93,6 +93,47 @@ struct TargetRouteTests {
         }
     }
 
+    @Test func aRouteThatThrowsOrARuleAboutOneSampleLeavesTheNetworkThere() async throws {
+        try await TestNetwork.run { network in
+            network.skipDuplicateDetection()
+            try network.addUplink()
+            let monitor = network.monitor()
+            let recorder = Recorder(monitor)
+            let isWhole: (NetworkPath) -> Bool = { $0.isSatisfied && $0.supportsIPv4 && $0.supportsIPv6 }
+            for command in [
+                "route add throw 198.41.0.0/24", "-6 route add throw 2001:503:ba3e::/48", "rule add to 192.33.4.12 unreachable",
+                "-6 rule add to 2001:500:2::/48 unreachable",
+            ] { try network.ip(command) }
+            try monitor.start()
+            recorder.expect(isRight: isWhole)
+            for sample in ["198.41.0.4", "2001:503:ba3e::2:30", "192.33.4.12", "2001:500:2::c"] {
+                let address = monitor.monitor(for: .host(sample))
+                try address.start()
+                #expect(address.currentPath?.status == .unsatisfied(.noRoute), "\(sample) itself is out of reach")
+            }
+            try network.ip("route del default")
+            try network.ip("-6 route del default")
+            recorder.expect { $0.status == .unsatisfied(.noRoute) }
+        }
+    }
+
+    /// Of two hosts the one whose retry set the timer leaves; the other's comes all the same.
+    @Test func aRetryIsNotLostWithTheHostBeforeIt() async throws {
+        try await TestNetwork.run(.ipv4) { network in
+            try network.addUplink()
+            let resolver = ScriptedResolver()
+            let first = network.monitor(.host("first.test")) { $0.resolver = resolver }
+            let second = first.monitor(for: .host("second.test"))
+            for monitor in [first, second] {
+                try monitor.start()
+                Recorder(monitor).expect { $0.status == .unsatisfied(.nameNotResolved) }
+            }
+            first.stop()
+            resolver.set([IPAddress(192, 0, 2, 1)])
+            Recorder(second).expect { $0.isSatisfied && $0.remoteAddresses == [IPAddress(192, 0, 2, 1)] }
+        }
+    }
+
     @Test func theOtherUplinkIsListedWhenThePreferredIsDead() async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()

@@ -95,6 +95,17 @@ import Testing
         #expect(rules == [true, true, true])
     }
 
+    @Test func whatADumpNoLongerHoldsIsLost() throws {
+        var old = InterfaceTable()
+        for link in [link(), link(4, name: "b"), link(5, name: "c", flags: 0), link(6, name: "d")] { _ = old.insert(link) { _ in .wired } }
+        for address in [try address(), try address("10.0.0.2"), try address("10.0.0.3", tentative: true)] { _ = old.insert(address) }
+        var new = InterfaceTable()
+        for link in [link(), link(4, name: "b", flags: 0), link(7, name: "e", flags: 0)] { _ = new.insert(link) { _ in .wired } }
+        for address in [try address(tentative: true), try address("10.0.0.2"), try address("10.0.0.9")] { _ = new.insert(address) }
+        #expect(new.losses(since: old) == Losses(interfaces: [4, 6], addresses: [IPAddress(10, 0, 0, 1)]))
+        #expect(old.losses(since: InterfaceTable()).isEmpty && old.losses(since: old).isEmpty)
+    }
+
     @Test func aRemovedAddressIsGone() throws {
         var table = InterfaceTable()
         _ = table.insert(try address())

@@ -173,6 +173,7 @@ import Testing
         func apply(_ bytes: [UInt8]) -> [InterfaceTable.Effect] {
             messages(bytes) { messages in messages.map { table.apply($0) { _ in .wired } } }
         }
+        let key = LocalAddress.Key(interface: 3, address: IPAddress(10, 0, 0, 1), prefixLength: 24)
         let steps: [([UInt8], InterfaceTable.Effect)] = [
             (link(index: 3, name: "c"), .mayDiffer),
             (link(index: 3, name: "c", state: 2), .loss(3)),
@@ -180,7 +181,10 @@ import Testing
             (link(index: 3, name: "c"), .mayDiffer),
             (link(index: 3, name: "c", flags: 0x11002), .loss(3)),
             (address("10.0.0.1"), .mayDiffer),
-            (address("10.0.0.1", type: Int(RTM_DELADDR)), .loss(3)),
+            (address("10.0.0.1", type: Int(RTM_DELADDR)), .addressLoss(key)),
+            (address("10.0.0.1"), .mayDiffer),
+            (address("10.0.0.1", flags: 0x80 | UInt32(IFA_F_TENTATIVE)), .addressLoss(key)),
+            (address("10.0.0.1", flags: 0x80 | UInt32(IFA_F_DADFAILED)), .none),
             (link(index: 3, name: "c", type: Int(RTM_DELLINK)), .loss(3)),
         ]
         for (number, (bytes, effect)) in steps.enumerated() {
@@ -192,7 +196,8 @@ import Testing
         #expect(!change.mayDiffer)
         change.add(.loss(3))
         change.add(.none)
-        #expect(change.mayDiffer && change.losses == [3])
+        change.add(.addressLoss(key))
+        #expect(change.mayDiffer && change.losses == Losses(interfaces: [3], addresses: [IPAddress(10, 0, 0, 1)]))
     }
 
     @Test func aMessageThatChangesNothingIsNoReasonToLook() {

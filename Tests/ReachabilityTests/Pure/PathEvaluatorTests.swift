@@ -54,6 +54,16 @@ import Testing
             PathQuestion(target: target, inUse: inUse), oracle: &oracle)
     }
 
+    /// A rule, or a route that throws, is about one sample and says nothing of the rest.
+    @Test func oneSampleWithoutARouteIsNoLackOfADefault() {
+        let throwing = ["2001:db8::1", "192.0.2.1"].reduce(into: [String: RouteAnswer]()) { $0[$1] = .refused(ENETUNREACH) }
+        let path = evaluate(throwing, otherwise: route()).path
+        #expect(path.isSatisfied && path.supportsIPv4 && path.supportsIPv6)
+        // Long prefixes for some, nothing for the others: there is no default.
+        let specific = evaluate(throwing, otherwise: route(prefix: 24)).path
+        #expect(specific.status == .unsatisfied(.noRoute))
+    }
+
     @Test func anInterfaceOfTheOldPathIsLostWhenItCanCarryNothing() {
         let interfaces = ["lo", "eth0", "wlan0"].enumerated().map { NetworkInterface(name: $1, index: UInt32($0 + 1), kind: .other) }
         let loses = { (table: InterfaceTable, inUse: [NetworkInterface]) in

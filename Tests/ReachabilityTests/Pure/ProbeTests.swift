@@ -13,34 +13,52 @@ import Testing
         return path
     }
 
-    @Test func eachPathIsProbedOnceAndALossEndsTheProbe() {
+    private func started() -> ProbeSchedule {
         var schedule = ProbeSchedule()
-        schedule.start()
+        _ = schedule.follow(life: 1, isStarted: true)
+        return schedule
+    }
+
+    @Test func eachPathIsProbedOnceAndALossEndsTheProbe() {
+        var schedule = started()
         let paths = [path(1), path(1), path(2), path(1), path(3, .satisfied, .validated), path(4, .unsatisfied(.noRoute)), path(5)]
         var actions: [ProbeSchedule.Action] = []
         for path in paths { actions.append(schedule.pathDidChange(path)) }
-        #expect(actions == [.probe(turn: 1), .none, .probe(turn: 2), .none, .none, .cancel, .probe(turn: 4)])
-        #expect(schedule.isCurrent(turn: 4) && !schedule.isCurrent(turn: 2))
+        #expect(actions == [.probe(turn: 2), .none, .probe(turn: 3), .none, .none, .cancel, .probe(turn: 5)])
+        #expect(schedule.isCurrent(turn: 5) && !schedule.isCurrent(turn: 3))
     }
 
     @Test func aCallThatWasUnderWayBeginsNothingAfterTheStop() {
-        var schedule = ProbeSchedule()
-        schedule.start()
+        var schedule = started()
         let begun = schedule.pathDidChange(path(1))
-        let stopped = schedule.stop()
+        let stopped = schedule.follow(life: 2, isStarted: false)
         let late = schedule.pathDidChange(path(2))
-        #expect(begun == .probe(turn: 1) && stopped == .cancel && late == .none)
-        #expect(!schedule.isCurrent(turn: 1), "what was decided before the stop is not begun after it")
+        #expect(begun == .probe(turn: 2) && stopped == .cancel && late == .none)
+        #expect(!schedule.isCurrent(turn: 2), "what was decided before the stop is not begun after it")
     }
 
     @Test func aStartProbesTheSamePathAgain() {
-        var schedule = ProbeSchedule()
-        schedule.start()
+        var schedule = started()
         _ = schedule.pathDidChange(path(7))
-        _ = schedule.stop()
-        schedule.start()
+        _ = schedule.follow(life: 2, isStarted: false)
+        _ = schedule.follow(life: 3, isStarted: true)
         let again = schedule.pathDidChange(path(7))
-        #expect(again == .probe(turn: 3))
+        #expect(again == .probe(turn: 5))
+    }
+
+    /// Starts and stops are counted where they are decided; who tells of them may be overtaken.
+    @Test func ofAStartAndAStopTheLaterCountsWhateverIsHeardFirst() {
+        var schedule = ProbeSchedule()
+        let stopped = schedule.follow(life: 4, isStarted: false)
+        let late = schedule.follow(life: 3, isStarted: true)
+        let idle = schedule.pathDidChange(path(7))
+        #expect(stopped == .cancel && late == .none && idle == .none)
+        let begun = schedule.follow(life: 7, isStarted: true)
+        let probed = schedule.pathDidChange(path(7))
+        let overtaken = schedule.follow(life: 6, isStarted: false)
+        #expect(begun == .cancel && overtaken == .none)
+        guard case .probe(let turn) = probed else { return #expect(probed == .probe(turn: 0)) }
+        #expect(schedule.isCurrent(turn: turn), "the stop was of an earlier life")
     }
 }
 
@@ -98,6 +116,30 @@ import Testing
             let isOver = await probes.waitUntil { $0.underWay.load(ordering: .sequentiallyConsistent) == 0 }
             #expect(isOver)
         }
+    }
+
+    /// However starts and stops overtake each other: a started monitor has its probe, a stopped one has none.
+    @Test func aProbeIsThereWhileTheMonitorIsStartedAndNotLonger() async throws {
+        let probes = Probes()
+        let monitor = monitor { _ in try await probes.hang() }
+        for round in 0..<400 {
+            await withTaskGroup(of: Void.self) { group in
+                for worker in 0..<4 {
+                    group.addTask {
+                        for step in 0..<3 {
+                            if (worker + step + round) % 2 == 0 { try? monitor.start() } else { monitor.stop() }
+                        }
+                    }
+                }
+            }
+            let expected = monitor.isStarted ? 1 : 0
+            let isRight = await probes.waitUntil { $0.underWay.load(ordering: .sequentiallyConsistent) == expected }
+            #expect(isRight, "round \(round): \(probes.underWay.load(ordering: .sequentiallyConsistent)), and not \(expected)")
+            if !isRight { break }
+        }
+        monitor.stop()
+        let isQuiet = await probes.waitUntil { $0.underWay.load(ordering: .sequentiallyConsistent) == 0 }
+        #expect(isQuiet)
     }
 
     @Test func aVerdictIsOfItsTimeOnly() async throws {

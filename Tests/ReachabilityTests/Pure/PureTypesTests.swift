@@ -80,7 +80,10 @@ import Testing
     @Test(
         arguments: [
             ("192.0.2.1", "192.0.2.1", nil), ("[2001:db8::1]:443", "2001:db8::1", 443), ("2001:db8::1", "2001:db8::1", nil),
-            ("http://[::1]/", "::1", 80), ("192.0.2.1:53", "192.0.2.1", 53),
+            ("http://[::1]/", "::1", 80), ("192.0.2.1:53", "192.0.2.1", 53), ("[::1]:", "::1", nil),
+            // A zone as in RFC 6874, and as people write it; with nothing after it, "%25" is the interface of that index.
+            ("http://[fe80::1%25lo]:8080/", "fe80::1%lo", 8080), ("[fe80::1%lo]", "fe80::1%lo", nil), ("[fe80::1%257]:1", "fe80::1%7", 1),
+            ("[fe80::1%25]:1", "fe80::1%25", 1), ("fe80::1%25", "fe80::1%25", nil),
         ] as [(String, String, UInt16?)])
     func anAddressIsAnAddress(_ text: String, _ address: String, _ port: UInt16?) throws {
         let target = try #require(Target(text))
@@ -102,8 +105,21 @@ import Testing
         #expect(Target("a!b") != nil && Target("a~b") != nil && Target("a\u{7f}b") == nil && Target("a\u{80}b") != nil)
     }
 
-    @Test(arguments: ["", "https://", "http:///path", "a b", "host:99999", "host:x", "[::1", "[example]:1", "ex\u{0}ample"])
+    @Test(arguments: [
+        "", "https://", "http:///path", "a b", "host:99999", "host:x", "[::1", "[example]:1", "ex\u{0}ample", "a[b", "a]b", "a[b]:80",
+    ])
     func otherTextIsNone(_ text: String) { #expect(Target(text) == nil) }
+
+    /// To Swift these are numbers.
+    @Test(arguments: ["host:+80", "host:-0", "192.0.2.1:+80", "[::1]:+80", "host:80 ", "host:８０", "[fe80::1%25+1]", "[fe80::1%25nothing0]"])
+    func aPortIsDigitsAndAZoneIsThere(_ text: String) { #expect(Target(text) == nil) }
+
+    /// To Swift a delimiter and an accent are one character.
+    @Test func anAccentAfterADelimiterDoesNotHideIt() {
+        #expect(Target("host/\u{301}path")?.subject == .host("host"))
+        #expect(Target("user@\u{301}host")?.subject == .host("\u{301}host"))
+        #expect(Target("host:\u{301}80") == nil)
+    }
 }
 
 @Suite(.leavesNothing) struct SettleRuleTests {
@@ -334,6 +350,13 @@ import Testing
         #expect(address.key.interface == 3 && address.key.prefixLength == 64 && address.isNotReady)
         #expect(address.address.description == "fd01::1")
         for length in 0..<line.count { _ = ConnectRoute.ipv6Address(line.prefix(length)) }
+        for line in [
+            "+f010000000000000000000000000001 03 40 00 40 eth0", "fd010000000000000000000000000001 +3 40 00 40 eth0",
+            "fd01zzzzzzzzzzzzzzzzzzzzzzzz0001 03 40 00 40 eth0", "fd010000000000000000000000000001 03 81 00 40 eth0",
+            "fd010000000000000000000000000001 03 40 00 -0 eth0",
+        ] { #expect(ConnectRoute.ipv6Address(line) == nil, "\(line)") }
+        let bridge = ConnectRoute.ipv6Address("fd010000000000000000000000000001 03 40 00 80   br-a+1")
+        #expect(bridge?.name == "br-a+1" && bridge?.1.isNotReady == false)
         #expect(ConnectRoute.ipv6Address("zz010000000000000000000000000001 03 40 00 40 eth0") == nil)
     }
 

@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    @Test func stoppedItAnswersThatItCannot() {
-        let threads = ResolverThreads(resolver: InstantResolver(), namespace: .current)
+    @Test func stoppedItAnswersThatItCannot() throws {
+        let threads = ResolverThreads(resolver: InstantResolver(), namespace: try HeldNamespace(.current))
         threads.stop()
         let answers = Answers()
         threads.resolve("example.test") { answers.add($0) }
@@ -44,9 +44,9 @@ import Testing
         #expect(all == [nil])
     }
 
-    @Test func whatWaitedAtTheStopIsAnsweredAndSoIsWhatWasUnderWay() {
+    @Test func whatWaitedAtTheStopIsAnsweredAndSoIsWhatWasUnderWay() throws {
         let resolver = GatedResolver()
-        let threads = ResolverThreads(resolver: resolver, namespace: .current)
+        let threads = ResolverThreads(resolver: resolver, namespace: try HeldNamespace(.current))
         let (underWay, waiting) = (Answers(), Answers())
         for number in 0..<4 { threads.resolve("\(number).test") { underWay.add($0) } }
         for _ in 0..<4 { resolver.entered.wait() }
@@ -63,7 +63,9 @@ import Testing
         var configuration = ReachabilityMonitor.Configuration()
         configuration.resolver = InstantResolver()
         let kernel = try PollingKernel(classifier: InterfaceClassifier(usesSysfs: false))
-        return try MonitorRun(configuration: configuration, kernel: kernel, backend: .polling(interval: .seconds(1)))
+        return try MonitorRun(
+            configuration: configuration, kernel: kernel, backend: .polling(interval: .seconds(1)),
+            namespace: HeldNamespace(.current))
     }
 
     /// A start is overtaken by a stop and the next start: it then asks with a run that has ended, for a member of another.
@@ -71,7 +73,7 @@ import Testing
         let (old, new) = (try run(), try run())
         let member = Member(target: .host("example.test"), settle: SettleRule())
         member.state.withLock { state in
-            state.begin()
+            _ = state.begin()
             state.run = ObjectIdentifier(new)
         }
         old.resolver.stop()

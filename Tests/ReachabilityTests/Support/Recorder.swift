@@ -60,6 +60,8 @@ final class Recorder: @unchecked Sendable {
 
 enum Environment {
     static let isSoaking = ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1"
+    /// The bars are held against the figures: for a machine that does nothing else (`Scripts/reachability-figures`).
+    static let holdsBars = ProcessInfo.processInfo.environment["SCOPEDNET_FIGURES"] == "1"
     static let isQuick = ProcessInfo.processInfo.environment["SCOPEDNET_QUICK"] == "1"
     /// A sanitizer makes everything several times slower: figures are not held against it.
     static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil

@@ -74,6 +74,9 @@ struct TestNetwork {
         try Command.run(["ip", "-force", "-batch", "-"], input: lines.joined(separator: "\n") + "\n").output
     }
 
+    /// How many of the commands failed, by what ip(8) said of them.
+    static func failures(in output: String) -> Int { output.split(separator: "\n").count { $0.hasPrefix("Command failed") } }
+
     /// Moves p0 to a namespace of its own and gives it fd01::1 there. It lives until the answer is signalled.
     func addNeighbour() throws -> DispatchSemaphore {
         let (arrived, moved, ready, end) = (
@@ -158,13 +161,25 @@ struct TestNetwork {
     }
 
     /// Takes the administrative state of a link up or down without another process; answers at once, unlike `ip`.
-    func setUp(_ isUp: Bool, _ name: String) {
+    ///
+    /// - Returns: whether that was done.
+    @discardableResult
+    func setUp(_ isUp: Bool, _ name: String) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(descriptor) }
         var request = Array(name.utf8) + [UInt8](repeating: 0, count: 40 - name.utf8.count)
-        guard ioctl(descriptor, 0x8913, &request) == 0 else { return }
+        guard ioctl(descriptor, 0x8913, &request) == 0 else { return false }
         request[16] = isUp ? request[16] | 1 : request[16] & ~1
-        _ = ioctl(descriptor, 0x8914, &request)
+        return ioctl(descriptor, 0x8914, &request) == 0
+    }
+
+    /// The kernel's own delay of a lost carrier is over: it says so.
+    func waitForLostCarrier(_ name: String) throws {
+        let deadline = ContinuousClock.now + .seconds(5)
+        while ContinuousClock.now < deadline {
+            if try Command.run(["ip", "-o", "link", "show", name]).output.contains("LOWERLAYERDOWN") { return }
+        }
+        throw CommandFailure("\(name) keeps its carrier")
     }
 
     // MARK: Watching it
