@@ -221,7 +221,7 @@ if Context.environment["SCOPEDNET_FUZZ"] == "1" {
         .systemLibrary(name: "CFuzzer", path: "Fuzz/CFuzzer"),
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["CFuzzer", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["CFuzzer", "CNetlink", "Reachability", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Fuzz",
             exclude: ["CFuzzer", "Corpus"],
             swiftSettings: settings

@@ -39,6 +39,10 @@ let targets: [String: Target] = [
     "fresh": fuzzFreshness,
     "range": fuzzRanges,
     "stored": fuzzStoredResponse,
+    "netlink": fuzzNetlink,
+    "inet6": fuzzInet6,
+    "resolv": fuzzResolverFile,
+    "target": fuzzTarget,
 ]
 
 private let target: Target = {
