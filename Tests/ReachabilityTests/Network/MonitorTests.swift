@@ -47,6 +47,22 @@ struct MonitorTests {
         }
     }
 
+    @Test func whatIsNotStartedSpeaksForNobodyOnItsThread() async throws {
+        try await TestNetwork.run(.ipv4) { network in
+            try network.addUplink()
+            let monitor = network.monitor()
+            let other = monitor.monitor(for: .address(IPAddress(192, 0, 2, 1)))
+            try monitor.start()
+            // Does nothing.
+            other.refresh()
+            #expect(monitor.backend == .netlink && other.backend == nil && other.statistics == .init())
+            try other.start()
+            #expect(other.backend == .netlink)
+            monitor.stop()
+            #expect(monitor.backend == nil && monitor.statistics == .init() && other.backend == .netlink)
+        }
+    }
+
     @Test func equalPathsAreToldOnceAndInOrder() async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
