@@ -1,3 +1,5 @@
+// Whichever of the two the compiler loads first is taken for the home of `timespec`.
+import CNetlink
 import Glibc
 
 /// The clock of all windows and deadlines here.
