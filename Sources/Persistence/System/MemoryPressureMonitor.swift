@@ -31,9 +31,12 @@ public final class MemoryPressureMonitor: Sendable {
     }
 
     /// Relieves the stores whenever memory is short. Holds them weakly.
-    public convenience init(relieving stores: [Store]) throws(StoreError) {
+    ///
+    /// - Parameter environment: where to look for the service manager's word; the process's own when nil.
+    /// - Throws: as ``init(environment:onPressure:)``.
+    public convenience init(relieving stores: [Store], environment: [String: String]? = nil) throws(StoreError) {
         let engines = stores.map { WeakStore($0) }
-        try self.init {
+        try self.init(environment: environment) {
             for engine in engines {
                 guard let store = engine.store else { continue }
                 Task { await store.relieveMemory() }

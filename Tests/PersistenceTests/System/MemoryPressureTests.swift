@@ -68,9 +68,7 @@ import Testing
             })
         await store.opened()
         store.put(NewEntry(key: EntryKey("a"), metadata: Data([1])))
-        setenv("MEMORY_PRESSURE_WATCH", path, 1)
-        defer { unsetenv("MEMORY_PRESSURE_WATCH") }
-        let monitor = try MemoryPressureMonitor(relieving: [store])
+        let monitor = try MemoryPressureMonitor(relieving: [store], environment: ["MEMORY_PRESSURE_WATCH": path])
         let end = open(path, O_WRONLY | O_NONBLOCK)
         write(end, "x", 1)
         let event = await log.first { if case .wrote = $0 { true } else { false } }
