@@ -31,6 +31,15 @@ extension StoreDatabase {
         }
     }
 
+    /// The keys of all entries.
+    func keyFilter() throws(DatabaseFailure) -> KeyFilter {
+        try readers.read { database in
+            var filter = KeyFilter(seed: seed)
+            try database.run("SELECT key_hash FROM entry", []) { filter.insert(hash: $0.integer(0)) }
+            return filter
+        }
+    }
+
     /// - Throws: `corrupt` when the row is not as it was written.
     func entry(of row: SQLRow, key: EntryKey, data: () -> Data) throws -> Entry {
         let length = row.integer(10)

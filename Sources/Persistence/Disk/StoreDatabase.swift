@@ -124,12 +124,7 @@ final class StoreDatabase: Sendable {
     /// Whether the file that is open is still the one under its name.
     var isInPlace: Bool { Files.inode(of: folder.database) == inode }
 
-    func keyHash(_ key: EntryKey) -> Int64 {
-        var sum = Checksum(seed: seed)
-        sum.add(key.partition)
-        sum.add(key.name)
-        return sum.stored
-    }
+    func keyHash(_ key: EntryKey) -> Int64 { key.hash(seed: seed) }
 
     /// Runs a transaction that writes; it has the right to from its first statement on, so it never fails half-way for being late.
     func write<Result>(_ body: (Database) throws -> Result) throws(DatabaseFailure) -> Result {

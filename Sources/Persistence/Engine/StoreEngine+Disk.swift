@@ -67,8 +67,21 @@ extension StoreEngine {
             tell(.replaced(reason: replaced))
         }
         tell(.opened)
+        writer.enqueue { [self] in learnKeys(database) }
         writer.enqueue { [self] in sweep(database) }
         _ = drain()
+    }
+
+    /// Nobody else puts into a private store, so what is not in it is known without asking it. Of a sealed one that would take a hash with its key
+    /// for each question.
+    private func learnKeys(_ database: StoreDatabase) {
+        guard door.current === database, !isShared, configuration.sealing == nil else { return }
+        do throws(DatabaseFailure) {
+            let filter = try database.keyFilter()
+            state.withLock { $0.learn(filter) }
+        } catch {
+            handle(error, database, batch: nil)
+        }
     }
 
     /// What earlier processes left behind. What is younger than an hour may be somebody's who is at work, or our own.

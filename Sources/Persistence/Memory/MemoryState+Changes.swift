@@ -37,6 +37,7 @@ extension MemoryState {
             return Change(released: released)
         }
         let before = queue.oldest
+        noteOnDisk(key)
         queue.put(WriteBackQueue.Put(entry: entry, ticket: ticket), at: now.monotonic)
         // What memory let go of before it was written is the queue's alone now, and goes to the disk first.
         let isDirtyGone = released.contains { slot in slot.entries.first.map { $0.key != key && queue.write(for: $0.key) != nil } ?? false }
@@ -200,11 +201,13 @@ extension MemoryState {
         touchesSince = nil
         markStale { _ in true }
         disk = .none
+        forgetDiskKeys()
         return (bodies, released)
     }
 
     /// The database was replaced by an empty one: what was in its files is gone.
     mutating func replaceDisk() -> [Slot] {
+        forgetDiskKeys()
         markStale { _ in true }
         let concerned = slots.keys.filter { key in
             slots.peek(key)?.entries.contains { $0.body.data == nil } ?? false

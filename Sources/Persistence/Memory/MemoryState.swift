@@ -61,6 +61,8 @@ struct MemoryState {
     var loads: [EntryKey: Load] = [:]
     private var loadVersion: UInt64 = 0
     var statistics = StoreStatistics.Counters()
+    /// What was ever put on the disk that is open; nil when that is not known, as where others put, too.
+    private(set) var diskKeys: KeyFilter?
 
     init(limits: StoreLimits, writesThrough: Bool) {
         self.limits = limits
@@ -81,7 +83,7 @@ struct MemoryState {
             return (slot.entries, slot.isComplete, isNoted)
         }
         guard let found, found.isComplete else {
-            guard disk == .none else { return (.unknown, .none) }
+            guard disk == .none || isNotOnDisk(key) else { return (.unknown, .none) }
             let entries = found?.entries ?? []
             countAnswer(entries)
             return (.entries(entries), .none)
@@ -89,6 +91,22 @@ struct MemoryState {
         countAnswer(found.entries)
         return (.entries(found.entries), found.isNoted ? .none : touch(key, at: now))
     }
+
+    private func isNotOnDisk(_ key: EntryKey) -> Bool { diskKeys.map { !$0.mayContain(key) } ?? false }
+
+    /// What the disk has is known from here on.
+    ///
+    /// - Parameter filter: everything on disk at a moment when nothing is being written.
+    mutating func learn(_ filter: KeyFilter) {
+        diskKeys = filter
+        queue.forEachPut { diskKeys?.insert($0) }
+    }
+
+    /// The disk is not the one it was, or none.
+    mutating func forgetDiskKeys() { diskKeys = nil }
+
+    /// The key is on its way to the disk.
+    mutating func noteOnDisk(_ key: EntryKey) { diskKeys?.insert(key) }
 
     private mutating func countAnswer(_ entries: [Entry]) {
         if entries.isEmpty { statistics.misses += 1 } else { statistics.memoryHits += 1 }

@@ -103,6 +103,10 @@ struct WriteBackQueue: Sendable {
 
     func write(for key: EntryKey) -> Write? { writes[key] }
 
+    func forEachPut(_ body: (EntryKey) -> Void) {
+        for (key, write) in writes where !write.puts.isEmpty { body(key) }
+    }
+
     /// Whether something there may not be read from the disk any more.
     func clears(_ partition: String) -> Bool { clearsAll || clearedPartitions.contains(ExactString(partition)) }
 

@@ -50,7 +50,7 @@ import Testing
 
         mutating func step() {
             time += 10
-            switch generator.below(24) {
+            switch generator.below(25) {
             case 0..<6: put()
             case 6: remove()
             case 7: removeVariant()
@@ -62,6 +62,7 @@ import Testing
             case 21: finishBatch()
             case 22 where generator.below(4) == 0: _ = state.slots.removeAll()
             case 23 where generator.below(6) == 0: loseDisk()
+            case 24: learnKeys()
             default: break
             }
         }
@@ -119,6 +120,14 @@ import Testing
             answers += 1
             let found = summary(entries)
             #expect(found == truth[read.key] ?? [:])
+        }
+
+        /// Nothing is being written while the keys are read.
+        mutating func learnKeys() {
+            guard batch == nil else { return }
+            var filter = KeyFilter(seed: 1)
+            for key in disk.keys { filter.insert(key) }
+            state.learn(filter)
         }
 
         mutating func takeBatch() {
