@@ -9,6 +9,10 @@ import Synchronization
 @main
 struct ConformanceClient {
     static func main() async throws {
+        let words = Array(CommandLine.arguments.dropFirst())
+        if words.first == "download", words.count == 3 {
+            return try await LargeDownload.run(url: words[1], folder: words[2])
+        }
         let input = try FileHandle.standardInput.readToEnd() ?? Data()
         let request = try JSONDecoder().decode(ClientRequest.self, from: input)
         let clock = SharedClock(request.clock)
@@ -20,6 +24,8 @@ struct ConformanceClient {
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(response))
         guard request.endsBySignal else { return await cache.store.close() }
         kill(getpid(), SIGTERM)
+        // It waits for its own end: the signal comes back once the cache has written, and finds the usual handling. Should it not, this goes on
+        // until whoever started it loses patience; there is nothing else to wait for.
         while cache.activeOptions == .flushesAtTermination { try await Task.sleep(for: .seconds(60)) }
     }
 

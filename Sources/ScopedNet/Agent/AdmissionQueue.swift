@@ -36,8 +36,9 @@ package final class AdmissionQueue: Sendable {
         let now = nanoseconds
         let host = run.originID
         let waiter = Waiter(run: run, exchange: run.exchangeID.number)
-        let priority = run.template.options.priority
         let answer = state.withLock { state in
+            // Read here: who raises it comes to `reprioritize` afterwards, and so finds the run waiting if this was too early.
+            let priority = run.priority
             let answer = state.queue.submit(waiter, host: host, priority: priority, nanoseconds: now)
             // A place that is another's by now does no harm: who takes a run out asks whether it is the one that waits there.
             run.queuePlace = state.queue.lastPlace
@@ -68,6 +69,15 @@ package final class AdmissionQueue: Sendable {
             let now = nanoseconds
             guard let next = state.withLock({ $0.queue.finished(host: origin, nanoseconds: now) }) else { return }
             run = next.run
+        }
+    }
+
+    /// The run's priority is another one by now: if it waits, it finds its new place.
+    package func reprioritize(_ run: RunCore) {
+        let now = nanoseconds
+        state.withLock { state in
+            guard case .queued(let exchange) = run.stage else { return }
+            state.queue.setPriority(run.priority, of: Waiter(run: run, exchange: exchange), at: run.queuePlace, nanoseconds: now)
         }
     }
 

@@ -75,10 +75,21 @@ struct WaitingItems<Item: Equatable & Sendable>: Sendable {
         return index
     }
 
-    mutating func remove(_ index: Int32, from lists: inout WaitingLists) -> Item {
-        var taken: Item?
-        swap(&slots[Int(index)].item, &taken)
-        guard let item = taken else { preconditionFailure("PendingQueue: the slot is free") }
+    /// Moves an item to the list of another priority, where it stands as if it had been submitted with that.
+    mutating func setPriority(_ priority: Priority, of index: Int32, in lists: inout WaitingLists) {
+        unlink(index, from: &lists)
+        let (level, sequence) = (Int(priority.level), slots[Int(index)].sequence)
+        slots[Int(index)].priority = priority.level
+        var (previous, next) = (lists.tails[level], WaitingLists.none)
+        while previous != WaitingLists.none, slots[Int(previous)].sequence > sequence {
+            (previous, next) = (slots[Int(previous)].previous, previous)
+        }
+        (slots[Int(index)].previous, slots[Int(index)].next) = (previous, next)
+        if previous == WaitingLists.none { lists.heads[level] = index } else { slots[Int(previous)].next = index }
+        if next == WaitingLists.none { lists.tails[level] = index } else { slots[Int(next)].previous = index }
+    }
+
+    private mutating func unlink(_ index: Int32, from lists: inout WaitingLists) {
         let (level, previous, next) = (Int(slots[Int(index)].priority), slots[Int(index)].previous, slots[Int(index)].next)
         if previous == WaitingLists.none {
             lists.heads[level] = next
@@ -90,6 +101,13 @@ struct WaitingItems<Item: Equatable & Sendable>: Sendable {
         } else {
             slots[Int(next)].previous = previous
         }
+    }
+
+    mutating func remove(_ index: Int32, from lists: inout WaitingLists) -> Item {
+        var taken: Item?
+        swap(&slots[Int(index)].item, &taken)
+        guard let item = taken else { preconditionFailure("PendingQueue: the slot is free") }
+        unlink(index, from: &lists)
         lists.count -= 1
         count -= 1
         slots[Int(index)].next = firstFree

@@ -114,6 +114,16 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
         return next
     }
 
+    /// Gives an item that waits at a place another priority, as if it had been submitted with that: what it has waited counts on. Does nothing
+    /// when it does not wait there.
+    package mutating func setPriority(_ priority: Priority, of item: Item, at place: Int32, nanoseconds: Int64) {
+        guard items.contains(item, at: place), items[place].priority != priority.level else { return }
+        advance(to: nanoseconds)
+        let host = items[place].host
+        items.setPriority(priority, of: place, in: &hosts[host].waiting)
+        self.place(host)
+    }
+
     /// Takes out an item that waits at a place, because it was cancelled. Returns false when it does not (it runs, or is unknown).
     package mutating func remove(_ item: Item, at place: Int32) -> Bool {
         guard items.contains(item, at: place) else { return false }

@@ -1,11 +1,20 @@
+import Synchronization
+
 /// One request to the server for each key: whoever asks for the same meanwhile waits for its answer and looks into the cache again.
 ///
 /// Followers get nothing that the rules would not have given them out of the cache. So what turns out not to be storable, or to be a variant for
 /// others, sends them to the server themselves, at the latest when its head has come.
 final class CacheFlights: Sendable {
+    private struct Follower {
+        let priority: Priority
+        let land: @Sendable () -> Void
+    }
+
     private struct Flight {
         let leader: RunCore
-        var followers: [UInt64: @Sendable () -> Void] = [:]
+        var followers: [UInt64: Follower] = [:]
+        /// The highest level among the followers.
+        var level: UInt8 { followers.values.reduce(0) { max($0, $1.priority.level) } }
     }
 
     private struct State {
@@ -26,27 +35,43 @@ final class CacheFlights: Sendable {
         }
     }
 
-    /// Calls `land` once when the flight has ended, on any thread.
+    /// Calls `land` once when the flight has ended, on any thread. Until then the flight is as urgent as the most urgent who waits for it.
     ///
     /// - Returns: false when there is no flight any more.
-    func follow(_ key: CacheKey, _ id: UInt64, _ land: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock { state in
-            guard state.flights[key] != nil else { return false }
-            state.flights[key]?.followers[id] = land
-            return true
+    func follow(_ key: CacheKey, _ id: UInt64, _ priority: Priority, _ land: @escaping @Sendable () -> Void) -> Bool {
+        let leader = state.withLock { state -> RunCore? in
+            state.flights[key]?.followers[id] = Follower(priority: priority, land: land)
+            return state.flights[key]?.leader
         }
+        if let leader { settlePriority(of: leader, key) }
+        return leader != nil
+    }
+
+    /// Two may come and go at once: whoever is last sees what holds.
+    private func settlePriority(of leader: RunCore, _ key: CacheKey) {
+        while let level = level(key, ledBy: leader), leader.followersLevel.exchange(level, ordering: .sequentiallyConsistent) != level {
+            leader.session.admission.reprioritize(leader)
+        }
+    }
+
+    private func level(_ key: CacheKey, ledBy leader: RunCore) -> UInt8? {
+        state.withLock { state in state.flights[key].flatMap { $0.leader === leader ? $0.level : nil } }
     }
 
     /// A follower waits no longer. When it was the last, and the leader's owner has gone too, nobody wants the answer any more.
     func leave(_ key: CacheKey, _ id: UInt64) {
-        let (gone, leader) = state.withLock { state -> ((@Sendable () -> Void)?, RunCore?) in
-            guard let gone = state.flights[key]?.followers.removeValue(forKey: id) else { return (nil, nil) }
-            return (gone, state.flights[key].flatMap { $0.followers.isEmpty ? $0.leader : nil })
+        let (gone, leader, isLast) = state.withLock { state -> (Follower?, RunCore?, Bool) in
+            guard let gone = state.flights[key]?.followers.removeValue(forKey: id), let flight = state.flights[key] else {
+                return (nil, nil, false)
+            }
+            return (gone, flight.leader, flight.followers.isEmpty)
         }
         // What it holds is let go outside the lock.
         withExtendedLifetime(gone) {}
+        guard let leader else { return }
+        settlePriority(of: leader, key)
         // Also one whose callback is running still: its gate is about to close.
-        if let leader, leader.gateState.goesOn { _ = leader.cancel(leader.reason) }
+        if isLast, leader.gateState.goesOn { _ = leader.cancel(leader.reason) }
     }
 
     /// Somebody waits for what this run is getting.
@@ -61,6 +86,6 @@ final class CacheFlights: Sendable {
     func end(ledBy id: UInt64) {
         let flight = state.withLock { state in state.keys.removeValue(forKey: id).flatMap { state.flights.removeValue(forKey: $0) } }
         guard let flight, !flight.followers.isEmpty else { return }
-        WorkPool.shared.submit(flight.followers.sorted { $0.key < $1.key }.map(\.value))
+        WorkPool.shared.submit(flight.followers.sorted { $0.key < $1.key }.map(\.value.land))
     }
 }

@@ -50,7 +50,8 @@ extension CacheKey: Hashable {
     /// By bytes: strings that differ in nothing but the composition of an accent are equal as `String`.
     package static func == (left: CacheKey, right: CacheKey) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
     package func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }
 

@@ -9,7 +9,9 @@ final class CacheVisit: @unchecked Sendable {
     let cache: ResponseCache
     let key: CacheKey
     let found: CacheLookupResult
-    var forward: CacheForward
+    private(set) var forward: CacheForward
+    /// From before the request was sent: what is invalidated since keeps its response out.
+    private var ticket: PutTicket?
     /// When the request that is under way was sent.
     var sentAt: WallTime
     /// Known when the server's head has come.
@@ -21,9 +23,18 @@ final class CacheVisit: @unchecked Sendable {
         self.cache = cache
         self.key = key
         self.found = found
+        ticket = found.ticket
         self.forward = forward
         self.isRefresh = isRefresh
         sentAt = cache.clock()
+    }
+
+    /// Another request takes the place of the one whose response was of no use. May block, as a shared store asks the disk.
+    func begin(_ forward: CacheForward) {
+        self.forward = forward
+        outcome = nil
+        // What was just thrown away was thrown away by this request itself.
+        ticket = cache.store.ticket()
     }
 
     /// Network thread: decides what becomes of the response. Nothing is stored yet.
@@ -53,7 +64,12 @@ final class CacheVisit: @unchecked Sendable {
         return false
     }
 
-    /// What is wrong goes, what is confirmed is refreshed. Not on the network thread: a shared store asks the disk.
+    /// The stored beginning cannot be read any more.
+    func removeCompleted() {
+        if let index = forward.completing { cache.store.remove(found.entries[index]) }
+    }
+
+    /// What is wrong goes, what is confirmed is refreshed. In memory; the disk follows.
     func applyChanges() {
         guard let outcome else { return }
         for key in outcome.invalidations { cache.remove(key) }
@@ -122,7 +138,7 @@ final class CacheVisit: @unchecked Sendable {
         let entry = NewEntry(
             key: cache.entryKey(key), variant: Self.newVariant(), metadata: metadata, body: body, freshUntil: horizon.lastUse,
             isRevalidatable: horizon.canBeValidated, placement: forward.strategy.policy.write.placement)
-        return cache.store.put(entry, ticket: found.ticket)
+        return cache.store.put(entry, ticket: ticket)
     }
 
     /// Stored responses of one key are told apart by nothing but this.
@@ -198,17 +214,19 @@ extension CacheHead {
 extension ResponseHead {
     /// A stored head, as if it had come over the wire.
     init(_ head: CacheHead) {
-        var text = Array("HTTP/1.1 \(head.status) \(head.reason)\r\n".utf8)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
+        bytes.append(contentsOf: head.reason.utf8)
+        let start = bytes.count
+        var isCoded = false
+        // Names are tokens and values hold no line ends: `HTTPFields` has no others.
         for field in head.fields {
-            text.append(contentsOf: field.name.rawName.utf8)
-            text.append(contentsOf: [UInt8(ascii: ":"), UInt8(ascii: " ")])
-            field.withUnsafeBytesOfValue { text.append(contentsOf: $0) }
-            text.append(contentsOf: [13, 10])
+            bytes.append(contentsOf: field.name.rawName.utf8)
+            bytes.append(UInt8(ascii: ":"))
+            field.withUnsafeBytesOfValue { bytes.append(contentsOf: $0) }
+            bytes.append(UInt8(ascii: "\n"))
+            isCoded = isCoded || field.name == .contentEncoding
         }
-        text.append(contentsOf: [13, 10])
-        var parser = ResponseHeadParser()
-        // It was accepted once, and what is read back is checked.
-        _ = try? parser.receive(text)
-        self.init(parser)
+        self.init(bytes: bytes, fieldsStart: start, version: .http1_1, hasContentEncoding: isCoded, status: head.status)
     }
 }

@@ -18,13 +18,16 @@ extension Request {
             await withUnsafeContinuation { continuation in
                 var handlers = RunHandlers()
                 handlers.resolve = { continuation.resume(returning: $0) }
-                switch start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: consume handlers) {
+                // What the cache has at once needs no other thread: the task goes on here.
+                let turn = session.configuration.cache == nil ? nil : TransportTurn()
+                switch start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: consume handlers, turn: turn) {
                 case .started(let run): canceller.arm(run.core)
                 case .refused(let existing):
                     continuation.resume(
                         returning: .failure(
                             NetworkError(.refused, phase: .preparing, message: "run \(existing.id) is under way", requestID: existing.id)))
                 }
+                turn?.endResuming()
             }
         } onCancel: {
             canceller.cancel()

@@ -69,7 +69,8 @@ public final class Request<Value: Sendable>: Sendable {
     // MARK: Starting
 
     package func start(
-        in bag: BagStorage?, origin: CodeOrigin, handlers extra: consuming RunHandlers? = nil, stream: BodyStream? = nil
+        in bag: BagStorage?, origin: CodeOrigin, handlers extra: consuming RunHandlers? = nil, stream: BodyStream? = nil,
+        turn: TransportTurn? = nil
     ) -> StartResult {
         var handlers = RunHandlers()
         var (token, description, known) = state.withLock { state in
@@ -109,7 +110,7 @@ public final class Request<Value: Sendable>: Sendable {
             return .started(handle)
         }
         StepDoor.pass(.afterLink, run.id)
-        run.begin()
+        run.begin(turn: turn)
         return .started(handle)
     }
 

@@ -53,7 +53,8 @@ public struct RequestOptions: Sendable {
     /// ``Timeouts/connectivity``, with the run's cancellation or with its scope; it holds no connection slot. A wrong answer of the system
     /// would hold the request up, so ask for it only where nobody minds a late one.
     public var waitsForConnectivity = false
-    /// What the request wants of the session's response cache, if that has one. Streams go past it.
+    /// What the request wants of the session's response cache, if that has one. Streams are neither stored nor read out of it;
+    /// what they change on a server with an unsafe method is thrown away all the same.
     public var cache = CachePolicy.standard
     /// Asked with the decoded value before a response is stored: false keeps it out, such as an API's error with a status of 200. Called on a
     /// work thread, for a refresh beside a stale response too.

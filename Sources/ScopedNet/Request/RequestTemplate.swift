@@ -12,6 +12,8 @@ package final class RequestTemplate: Sendable {
     /// Where a download goes.
     package let destination: String?
     package let errorBodyBytes: Int
+    /// Of the first exchange of each run, in the session's cache.
+    private let knownCacheKey = Lock<CacheKey?>(nil)
 
     package init(
         url: RequestURL, method: HTTPRequest.Method, fields: HTTPFields, headers: HeaderBlock, body: RequestBody?,
@@ -26,5 +28,13 @@ package final class RequestTemplate: Sendable {
         self.transferOptions = transferOptions
         self.destination = destination
         self.errorBodyBytes = errorBodyBytes
+    }
+
+    /// - Parameter make: called outside the lock until there is one.
+    func cacheKey(_ make: () -> CacheKey?) -> CacheKey? {
+        if let known = knownCacheKey.withLock({ $0 }) { return known }
+        guard let key = make() else { return nil }
+        knownCacheKey.withLock { $0 = key }
+        return key
     }
 }

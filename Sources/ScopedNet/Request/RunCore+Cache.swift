@@ -6,20 +6,25 @@ import Synchronization
 /// The way through the response cache, once for each exchange: the request itself and each redirect.
 extension RunCore {
     /// The first door of an exchange.
-    func enterCache() {
-        guard let cache = session.configuration.cache, !hasStream else { return goToNetwork() }
+    ///
+    /// - Parameter turn: of the thread that is here; nil for none.
+    func enterCache(_ turn: TransportTurn? = nil) {
+        guard let cache = session.configuration.cache else { return goToNetwork() }
         let policy = template.options.cache
         // Its own fields, also where the cache has added to them and begins again.
-        let fields = (drive.callersHeaders ?? exchange.headers).fields
-        let request = CacheRequest(method: exchange.method, url: exchange.url.string, fields: fields, hasBody: exchange.body != nil)
+        let fields = (drive.callersHeaders ?? intent.headers).fields
+        let request = CacheRequest(method: intent.method, url: intent.url.string, fields: fields, hasBody: intent.body != nil)
+        if hasStream { return enterCache(withStream: request, cache) }
         let strategy = cache.strategy(policy)
-        guard let key = strategy.key(for: request) else { return goToNetwork() }
+        guard let key = isFirstExchange ? template.cacheKey({ strategy.key(for: request) }) : strategy.key(for: request) else {
+            return goToNetwork()
+        }
         // What other methods send is never found, only thrown away.
         let isSearched = request.method == .get || request.method == .head || policy.keeps(request.method)
         guard isSearched, policy != .off else {
             return decide(strategy, request, key, cache, CacheLookupResult(ticket: nil))
         }
-        if let found = cache.cached(key) { return decide(strategy, request, key, cache, found) }
+        if let found = cache.cached(key) { return decide(strategy, request, key, cache, found, turn) }
         enter(.working)
         StepDoor.pass(.cacheAsked, id)
         WorkPool.shared.submit([
@@ -36,7 +41,7 @@ extension RunCore {
     /// Keys are made by the program's own function, and the first hash of a secret reads a file: neither is for the network's thread, nor for a
     /// timer's.
     func enterCacheOnWorkPool(turn: TransportTurn?) {
-        guard session.configuration.cache != nil, !hasStream else { return goToNetwork() }
+        guard session.configuration.cache != nil else { return goToNetwork() }
         enter(.working)
         let job: WorkPool.Job = { [self] in
             guard mayGoOn else { return abandonWork() }
@@ -47,11 +52,12 @@ extension RunCore {
     }
 
     private func decide(
-        _ strategy: CacheStrategy, _ request: CacheRequest, _ key: CacheKey, _ cache: ResponseCache, _ found: CacheLookupResult
+        _ strategy: CacheStrategy, _ request: CacheRequest, _ key: CacheKey, _ cache: ResponseCache, _ found: CacheLookupResult,
+        _ turn: TransportTurn? = nil
     ) {
         switch strategy.decide(request, candidates: found.responses, now: cache.clock()) {
         case .serve(let answer):
-            serve(answer, CacheUse(cache, key, found), isValidated: false, turn: nil)
+            serve(answer, CacheUse(cache, key, found), isValidated: false, turn: turn)
         case .serveAndForward(let answer, let forward):
             if forward.strategy.policy.read == .thenNetwork {
                 drive.cache = CacheVisit(cache, key, found, forward)
@@ -64,7 +70,9 @@ extension RunCore {
                 refresh(CacheVisit(cache, key, found, forward, isRefresh: true))
                 serve(answer, CacheUse(cache, key, found), isValidated: false, turn: nil)
             }
-        case .forward(let forward):
+        case .forward(var forward):
+            // A file has room for a body that memory has not, and is written by the transfer alone: no beginning is joined to it.
+            if template.destination != nil, forward.completing != nil { forward = forward.unconditional }
             if mayShare(request), !lead(cache, key), follow(cache, key) {
                 return
             }
@@ -97,67 +105,9 @@ extension RunCore {
         goToNetwork()
     }
 
-    private func note(_ status: CacheStatus) {
+    func note(_ status: CacheStatus) {
         drive.cacheStatus = status
         feed?.push(observed: .cacheDecided(status), from: self)
-    }
-
-    // MARK: Serving
-
-    /// The stored response becomes this exchange's response.
-    func serve(_ answer: CachedAnswer, _ use: CacheUse, isValidated: Bool, turn: TransportTurn?) {
-        guard let range = use.range(of: answer) else { return serve(answer, Data(), use, isValidated, turn) }
-        let entry = use.found.entries[answer.candidate]
-        if let data = entry.body.data {
-            return serve(
-                answer, data.count == range.count ? data : data.dropFirst(Int(range.lowerBound)).prefix(range.count), use, isValidated, turn
-            )
-        }
-        enter(.working)
-        let job: WorkPool.Job = { [self] in
-            guard mayGoOn else { return abandonWork() }
-            let limit = template.options.maxBodyBytes
-            guard template.destination != nil || range.count <= limit else {
-                let message = "the stored body has \(range.count) bytes, \(limit) are allowed"
-                return fail(
-                    NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
-            }
-            guard let data = entry.bytes(range) else { return loseEntry(answer.candidate, use) }
-            enter(.idle)
-            serve(answer, data, use, isValidated, nil)
-        }
-        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
-    }
-
-    private func serve(_ answer: CachedAnswer, _ body: Data, _ use: CacheUse, _ isValidated: Bool, _ turn: TransportTurn?) {
-        guard template.destination != nil || body.count <= template.options.maxBodyBytes else {
-            let message = "the stored body has \(body.count) bytes, \(template.options.maxBodyBytes) are allowed"
-            return fail(
-                NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: turn)
-        }
-        if !drive.isRefresh { countUse(use, isValidated, body) }
-        drive.cache = nil
-        endFlight()
-        var status = answer.status
-        status.isCollapsed = drive.isCollapsed
-        note(status)
-        conclude(TransferResult(head: ResponseHead(answer.head), body: body), source: isValidated ? .validatedCache : .cache, turn: turn)
-    }
-
-    private func countUse(_ use: CacheUse, _ isValidated: Bool, _ body: Data) {
-        use.cache.count { statistics in
-            if isValidated { statistics.validated += 1 } else { statistics.hits += 1 }
-            statistics.bytesSaved += Int64(body.count)
-        }
-    }
-
-    /// The body was evicted or damaged since it was found: as if nothing had been.
-    private func loseEntry(_ index: Int, _ use: CacheUse) {
-        use.cache.store.remove(use.cache.entryKey(use.key), variant: use.found.entries[index].variant)
-        enter(.idle)
-        drive.cache = nil
-        endFlight()
-        enterCache()
     }
 
     // MARK: One flight for each key
@@ -182,7 +132,7 @@ extension RunCore {
         // Once only: who has waited and found nothing goes himself, and does not queue up again.
         drive.hasFollowed = true
         enter(.waiting(number))
-        let follows = cache.flights.follow(key, id) { [self] in
+        let follows = cache.flights.follow(key, id, template.options.priority) { [self] in
             guard takeWait(number) else { return }
             drive.isCollapsed = true
             enterCache()
@@ -221,7 +171,9 @@ extension RunCore {
 
     /// What others wait for is in the cache, or will not be. Any thread, and at the latest when the run leaves the agent.
     func endFlight() {
-        if leadsFlight.exchange(false, ordering: .sequentiallyConsistent) { session.configuration.cache?.flights.end(ledBy: id) }
+        guard leadsFlight.exchange(false, ordering: .sequentiallyConsistent) else { return }
+        session.configuration.cache?.flights.end(ledBy: id)
+        followersLevel.store(0, ordering: .sequentiallyConsistent)
     }
 
     // MARK: Refreshing beside
@@ -247,10 +199,27 @@ extension RunCore {
         run.begin()
     }
 
+    /// A stream reads nothing of what is stored and stores nothing, and what it changes on a server is wrong in the cache all the same.
+    private func enterCache(withStream request: CacheRequest, _ cache: ResponseCache) {
+        var policy = template.options.cache
+        if policy.read == .only || CacheControl(request: request.fields).onlyIfCached {
+            let message = "a stream is never read out of the cache, and the network is out of bounds"
+            return fail(NetworkError(.invalidOption, phase: .preparing, message: message, requestID: id), turn: nil)
+        }
+        guard !request.method.isKnownSafe, !policy.keeps(request.method) else { return goToNetwork() }
+        policy.read = .none
+        policy.write = .none
+        let strategy = cache.strategy(policy)
+        guard let key = strategy.key(for: request) else { return goToNetwork() }
+        decide(strategy, request, key, cache, CacheLookupResult(ticket: nil))
+    }
+
     /// *Cached then network*: the stored value is delivered while the server is asked.
     private func serveFirst(_ answer: CachedAnswer, _ use: CacheUse) {
         guard let visit = drive.cache else { return }
-        guard let feed else { return send(visit.forward) }
+        let count = use.range(of: answer)?.count ?? 0
+        // A file has one content, and the server's is the one.
+        guard let feed, template.destination == nil, count <= template.options.maxBodyBytes else { return send(visit.forward) }
         enter(.working)
         WorkPool.shared.submit([
             { [self] in
@@ -275,6 +244,13 @@ extension RunCore {
     func cacheDestination(_ head: ResponseHead) -> BodyDestination? {
         guard let visit = drive.cache else { return nil }
         let outcome = visit.received(head)
+        if hasStream {
+            // Whoever has the head finds nothing any more of what it says is wrong.
+            visit.applyChanges()
+            drive.cache = nil
+            note(outcome.status)
+            return nil
+        }
         switch outcome.answer {
         case .stored, .again: return .memoryPrefix(limit: 0)
         case .joined: return .memory(limit: template.options.maxBodyBytes)
@@ -310,15 +286,11 @@ extension RunCore {
         switch outcome.answer {
         case .received: conclude(result, turn: nil)
         case .stored(let answer): serve(answer, CacheUse(visit), isValidated: true, turn: nil)
-        case .again(let forward):
-            visit.forward = forward
-            visit.outcome = nil
-            send(forward)
+        case .again(let forward): again(forward, visit)
         case .joined(let head, let pieces):
             guard let body = visit.joined(pieces, result.body) else {
-                visit.forward = visit.forward.unconditional
-                visit.outcome = nil
-                return send(visit.forward)
+                visit.removeCompleted()
+                return again(visit.forward.unconditional, visit)
             }
             var whole = result
             whole.head = ResponseHead(head)
@@ -327,6 +299,11 @@ extension RunCore {
             drive.joined = result.body
             conclude(whole, turn: nil)
         }
+    }
+
+    private func again(_ forward: CacheForward, _ visit: CacheVisit) {
+        visit.begin(forward)
+        send(forward)
     }
 
     /// No response came, and nothing is tried again.
@@ -344,6 +321,21 @@ extension RunCore {
             note(status)
             conclude(TransferResult(head: ResponseHead(head)), source: .cache, turn: nil)
             return true
+        }
+    }
+
+    /// As ``storeInCache(_:)``, and goes on: on the work pool where a file is read for it, else here.
+    func storeInCache(_ result: TransferResult, turn: TransportTurn?, then goOn: @escaping @Sendable (RunCore, TransportTurn?) -> Void) {
+        guard let turn, drive.cache?.readsStoredBodies == true else {
+            storeInCache(result)
+            return goOn(self, turn)
+        }
+        enter(.working)
+        turn.work { [self] in
+            guard mayGoOn else { return abandonWork() }
+            storeInCache(result)
+            enter(.idle)
+            goOn(self, nil)
         }
     }
 

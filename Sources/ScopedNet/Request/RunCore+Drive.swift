@@ -5,7 +5,9 @@ import Synchronization
 /// From stage to stage. Each stage begins with a look at the gate.
 extension RunCore {
     /// Caller's thread.
-    package func begin() {
+    ///
+    /// - Parameter turn: takes what is ready at once. The caller ends it.
+    package func begin(turn: TransportTurn? = nil) {
         StepDoor.pass(.beforeStart, id)
         guard startGate() else { return }
         feed?.push(observed: .created, from: self)
@@ -20,7 +22,8 @@ extension RunCore {
         if let cache = session.configuration.cache, cache.needsFile(template.options.cache, url: template.url.string) {
             return enterCacheOnWorkPool(turn: nil)
         }
-        enterCache()
+        // Observers are not called from within.
+        enterCache(feed == nil ? turn : nil)
     }
 
     /// Asks for a slot. Any thread.
@@ -141,8 +144,7 @@ extension RunCore {
         if source == .network, retry(result, turn: turn) { return }
         if let error = result.error {
             if serveInstead(of: error) { return }
-            storeInCache(result)
-            return fail(error, result, turn: turn)
+            return storeInCache(result, turn: turn) { $0.fail(error, result, turn: $1) }
         }
         guard let head = result.head else {
             let error = NetworkError(
@@ -150,13 +152,12 @@ extension RunCore {
             return fail(error, result, turn: turn)
         }
         if !template.options.validation.accepts(head.status) {
-            storeInCache(result)
             let isExpected = acceptsType(head, isEmpty: result.body.isEmpty)
             let error = NetworkError(
                 .unacceptableStatus, phase: .receiving,
                 message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", requestID: id,
                 attempt: exchange.attempt, underlying: isExpected ? nil : NetworkError.unacceptableType(head))
-            return fail(error, result, turn: turn)
+            return storeInCache(result, turn: turn) { $0.fail(error, result, turn: $1) }
         }
         if source == .network {
             feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, turn: turn)

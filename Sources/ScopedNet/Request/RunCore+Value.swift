@@ -47,8 +47,7 @@ extension RunCore {
 
     /// The value of a stored response, for the first of two deliveries; nil when nobody wants it or it cannot be made.
     func makeCached(_ result: TransferResult) -> AnyResponse? {
-        // A file has one content, and the server's is the one.
-        guard interest.contains(.cached), template.destination == nil else { return nil }
+        guard interest.contains(.cached) else { return nil }
         do throws(NetworkError) { return try makeResponse(result) } catch { return nil }
     }
 
@@ -58,11 +57,11 @@ extension RunCore {
         }
         try checkType(head, result.body)
         let body = try decodedBody(result.body, head)
-        if template.destination != nil { try commitFile(head, stored: drive.source == .network && drive.joined == nil ? nil : result.body) }
+        if template.destination != nil { try commitFile(head) }
         // For the error; a decoder that only hands the body on has none.
         let evidence = decoder.isImmediate ? nil : body
         let parts = ResponseParts(
-            head: head, body: consume body, attempts: attempts, url: exchange.url.description, source: drive.source,
+            head: head, body: consume body, attempts: attempts, url: intent.url.description, source: drive.source,
             cacheStatus: drive.cacheStatus)
         do { return try decoder.decode(consume parts) } catch {
             var failure = NetworkError(.decodingFailed, phase: .decoding, message: "the body is not what was expected", underlying: error)
@@ -100,12 +99,10 @@ extension RunCore {
         }
     }
 
-    /// - Parameter stored: the body of a response out of the cache, which no transfer has written.
-    private func commitFile(_ head: ResponseHead, stored: Data?) throws(NetworkError) {
+    private func commitFile(_ head: ResponseHead) throws(NetworkError) {
         guard let path = template.destination else { return }
         // An empty body never reached the sink.
         let file = drive.file ?? FileSink(destination: path)
-        if let stored { try file.write(stored) }
         drive.file = nil
         try file.commit(coding: head.contentEncoding, limits: template.options.decoding)
         drive.isFileCommitted = true

@@ -45,6 +45,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
     let rareFlag = Atomic<Bool>(false)
     /// Others may wait for what it is getting.
     let leadsFlight = Atomic<Bool>(false)
+    /// The highest level among those others, or zero.
+    let followersLevel = Atomic<UInt8>(0)
     let attemptCounter = Atomic<Int>(1)
     /// Whether the transport was ever asked to do something: until then no server can know of the run.
     let reachedTransport = Atomic<Bool>(false)
@@ -93,6 +95,12 @@ package final class RunCore: BagMember, @unchecked Sendable {
         /// What came over the wire of a body that was put together with stored parts.
         var joined: Data?
         var isFileCommitted = false
+    }
+
+    /// Its own, or that of somebody more urgent who waits for the same response. Any thread.
+    var priority: Priority {
+        let own = template.options.priority
+        return Priority.allCases.last { $0.level == followersLevel.load(ordering: .sequentiallyConsistent) }.map { max($0, own) } ?? own
     }
 
     override var stepNumber: UInt64 { id }
@@ -159,6 +167,15 @@ package final class RunCore: BagMember, @unchecked Sendable {
             exchangeID = newValue.id
         }
     }
+
+    /// What the present exchange asks for, made or not.
+    var intent: (url: RequestURL, method: HTTPRequest.Method, headers: HeaderBlock, body: RequestBody?) {
+        guard let madeExchange else { return (template.url, template.method, template.headers, template.body) }
+        return (madeExchange.url, madeExchange.method, madeExchange.headers, madeExchange.body)
+    }
+
+    /// Nothing has been sent, and nothing has led on.
+    var isFirstExchange: Bool { madeExchange == nil }
 
     /// When the run as a whole must be over, as far as that is known.
     var attemptDeadline: UInt64? { madeExchange?.deadline }

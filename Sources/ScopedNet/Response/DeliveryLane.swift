@@ -109,16 +109,22 @@ package final class DeliveryLane: Sendable {
             if isEmpty { return }
             done += items.count
             // Each item is released as soon as it has run: the last reference to a run may be here.
-            for index in items.indices { run(&items, index) }
+            for index in items.indices { Self.run(&items, index) }
             if done >= Self.batch { return schedule() }
         }
     }
 
+    /// What resumes a task, on a thread of that task.
+    package static func runHere(_ items: inout [Item]) {
+        for index in items.indices { run(&items, index) }
+        items.removeAll(keepingCapacity: true)
+    }
+
     /// Takes one item out, runs it, releases it, and only then tells the agent that its run is gone.
-    private func run(_ items: inout [Item], _ index: Int) {
+    private static func run(_ items: inout [Item], _ index: Int) {
         let settling: (agent: RequestAgent, id: UInt64)?
         do {
-            var item = Item.work(Self.nothing)
+            var item = Item.work(nothing)
             swap(&item, &items[index])
             switch item {
             case .run(let run, let delivery):

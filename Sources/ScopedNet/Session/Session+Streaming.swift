@@ -6,7 +6,10 @@ extension Session {
     ///
     /// Returns when the head is there. Leaving the loop over ``StreamedResponse/bytes``, ending `bag` or cancelling the task stops the transfer.
     ///
+    /// The body is neither stored in the session's cache nor read out of it. An unsafe method invalidates there before this returns.
+    ///
     /// - Parameter window: bytes that may wait for the reader before the connection is paused.
+    /// - Throws: ``NetworkError``; `invalidOption` also where only what is stored is wanted (``CachePolicy/ReadMode/only``, `only-if-cached`).
     public func stream(
         _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, in bag: DeallocBag? = nil,
         window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line

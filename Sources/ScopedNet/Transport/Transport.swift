@@ -128,6 +128,15 @@ public final class TransportTurn {
         }
     }
 
+    /// As ``end()``, on the thread of a task that waits: what resumes it is done here, where nothing else holds it up.
+    package func endResuming() {
+        if lane === DeliveryLane.resumption {
+            lane = nil
+            DeliveryLane.runHere(&items)
+        }
+        end()
+    }
+
     private func flush() {
         guard let lane, !items.isEmpty else { return }
         lane.enqueue(moving: &items)

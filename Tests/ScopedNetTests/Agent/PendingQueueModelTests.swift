@@ -9,7 +9,7 @@ import Testing
         struct Entry {
             let item: Int
             let host: Int
-            let priority: Int
+            var priority: Int
             let submitted: Int
         }
 
@@ -90,7 +90,13 @@ import Testing
                     of: doomed, find: { [queue] item in queue.place(of: item).map { (item, $0) } }, removed: { removed.append($0) })
                 if removed.sorted() != waits { Issue.record("removeAll") }
                 model.waiting.removeAll { doomed.contains($0.item) }
-            case 88..<94:
+            case 88..<91:
+                let item = Int.random(in: 0...next, using: &generator)
+                let priority = Priority.allCases.randomElement(using: &generator)!
+                let place = queue.place(of: item) ?? Int32.random(in: -1...70, using: &generator)
+                queue.setPriority(priority, of: item, at: place, nanoseconds: Int64(model.now) * 1_000_000)
+                if let index = model.waiting.firstIndex(where: { $0.item == item }) { model.waiting[index].priority = Int(priority.level) }
+            case 91..<94:
                 let item = Int.random(in: 0...next, using: &generator)
                 let waits = model.waiting.contains { $0.item == item }
                 if queue.remove(item) != waits { Issue.record("remove") }

@@ -67,6 +67,19 @@ import Testing
         #expect(order == [2, 7, 5, 3, 1, 6, 4])
     }
 
+    @Test func anotherPriorityCountsAsIfItHadAlwaysBeenThat() {
+        var queue = makeQueue(total: 1)
+        #expect(submit(0, to: &queue) == .start)
+        for item in 1...3 { _ = submit(item, "a", .normal, to: &queue) }
+        _ = submit(4, "a", .low, to: &queue)
+        _ = submit(5, "a", .high, to: &queue)
+        for (item, priority) in [(4, Priority.normal), (2, .high), (3, .low), (9, .veryHigh)] {
+            queue.setPriority(priority, of: item, at: queue.place(of: item) ?? 3, nanoseconds: 0)
+        }
+        let order = (0..<5).map { _ in finish(in: &queue) }
+        #expect(order == [2, 5, 1, 4, 3])
+    }
+
     @Test func hostsTakeTurns() {
         var queue = makeQueue(total: 1, perHost: 1)
         #expect(submit(-1, "a", to: &queue) == .start)

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Persistence
 import ScopedNetTestServer
+import ScopedNetTesting
 import TestProcesses
 import Testing
 
@@ -52,6 +53,37 @@ import Testing
             #expect(early.source == .cache)
             let count = try await onDisk(cached.cache)
             #expect(count == 1)
+        }
+    }
+
+    /// The task that waits goes on where it is: nobody has to be woken.
+    @Test func aHitFromMemoryNeedsNoOtherThread() async throws {
+        try await withCache { cached async throws in
+            cached.server.on("/", fresh("a"))
+            _ = try await cached.get()
+            let threads = Lock<[pthread_t]>([])
+            let driver = RaceDriver(cached.wire.session)
+            driver.at(.delivering) { _ in threads.withLock { $0.append(pthread_self()) } }
+            let here = pthread_self()
+            let response = try await cached.get()
+            let seen = threads.withLock { $0 }
+            #expect(response.source == .cache && seen == [here])
+            withExtendedLifetime(driver) {}
+        }
+    }
+
+    /// A cancel that comes when the answer is there already, and not yet told.
+    @Test func aHitFromMemoryLosesToACancelToo() async throws {
+        try await withCache { cached async throws in
+            cached.server.on("/", fresh("a"))
+            _ = try await cached.get()
+            let driver = RaceDriver(cached.wire.session)
+            driver.at(.beforeAdmission) { $0.cancel() }
+            let error = await #expect(throws: NetworkError.self) { try await cached.get() }
+            #expect(error?.isCancelled == true)
+            withExtendedLifetime(driver) {}
+            await cached.wire.agent.idle()
+            #expect(try await cached.get().source == .cache)
         }
     }
 

@@ -151,4 +151,55 @@ import Testing
             #expect(FileManager.default.contents(atPath: file) == Data("old".utf8))
         }
     }
+
+    // MARK: Refreshing many
+
+    /// Each is asked for many times at once while it is stale: one refresh goes out for each.
+    @Test func aStormOverManyKeysRefreshesEachOnce() async throws {
+        try await withCache { cached async throws in
+            let (keys, askers) = (40, 10)
+            let response = ScriptedResponse.ok("a").header("Cache-Control", "max-age=1, stale-while-revalidate=600")
+            for key in 0..<keys {
+                cached.server.on("/\(key)", response)
+                _ = try await cached.get("/\(key)")
+            }
+            cached.clock.advance(10)
+            try await withThrowingTaskGroup(of: ResponseSource.self) { group in
+                for _ in 0..<askers {
+                    for key in 0..<keys { group.addTask { try await cached.get("/\(key)").source } }
+                }
+                for try await source in group { #expect(source == .cache) }
+            }
+            await cached.wire.agent.idle()
+            let counts = Dictionary(grouping: cached.server.requests, by: \.path).mapValues(\.count)
+            #expect(counts.count == keys && counts.values.allSatisfy { $0 == 2 }, "\(counts)")
+        }
+    }
+
+    // MARK: Priorities
+
+    /// One connection, and what waits for it: the flight goes before others as soon as somebody in a hurry waits for it, too.
+    @Test(arguments: [false, true]) func aFlightHasTheHighestPriorityOfThoseWhoWaitForIt(staysInHurry: Bool) async throws {
+        try await withCache {
+            $0.limits.perHost = 1
+        } _: { cached async throws in
+            cached.server.on("/slow", .ok("x").stalling(.beforeHead))
+            for path in ["/shared", "/other"] { cached.server.on(path, fresh(path)) }
+            let admission = cached.wire.session.admission
+            let slow = cached.wire.get("/slow") { $0.cache = .off }.start().run
+            try await cached.server.waitForStalls()
+            let leader = cached.wire.get("/shared") { $0.priority = .low }.start().run
+            while admission.waitingCount < 1 { await Task.yield() }
+            let other = cached.wire.get("/other") { $0.priority = .normal }.start().run
+            while admission.waitingCount < 2 { await Task.yield() }
+            let follower = cached.wire.get("/shared") { $0.priority = .high }.start().run
+            await cached.untilFollowed()
+            if !staysInHurry { follower.cancel() }
+            cached.server.releaseStalls()
+            await cached.wire.agent.idle()
+            let last = staysInHurry ? ["/shared", "/other"] : ["/other", "/shared"]
+            #expect(cached.server.requests.map(\.path) == ["/slow"] + last)
+            withExtendedLifetime((slow, leader, other)) {}
+        }
+    }
 }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Persistence
 import ScopedNetTestServer
+import Testing
 
 @testable import ScopedNet
 
@@ -17,6 +18,8 @@ struct CachedWire {
     let wire: Wire
     let cache: ResponseCache
     let clock: WallClock
+    /// Of the store.
+    let folder: String
     var server: LoopbackServer { wire.server }
 
     /// Until so many wait for what others are getting.
@@ -26,6 +29,24 @@ struct CachedWire {
 
     func get(_ path: String = "/", _ change: (inout RequestOptions) -> Void = { _ in }) async throws -> Response<Data> {
         try await wire.get(path, change).response()
+    }
+
+    /// The bodies that are files, when everything that waits has been written and memory has nothing.
+    func bodyFiles() async throws -> [String] {
+        await cache.store.relieveMemory()
+        let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+        return names.filter { $0.hasPrefix("bodies") && $0.split(separator: "/").count == 3 }.map { "\(folder)/\($0)" }
+    }
+
+    /// Changes a byte of the only body that is a file.
+    func damageBody(at offset: UInt64) async throws {
+        let file = try #require(try await bodyFiles().first)
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
+        try handle.seek(toOffset: offset)
+        let old = try #require(try handle.read(upToCount: 1)?.first)
+        try handle.seek(toOffset: offset)
+        try handle.write(contentsOf: Data([old ^ 1]))
+        try handle.close()
     }
 }
 
@@ -44,7 +65,7 @@ func withCache(
         $0.cache = cache
         configure(&$0)
     } _: { wire async throws in
-        try await body(CachedWire(wire: wire, cache: cache, clock: clock))
+        try await body(CachedWire(wire: wire, cache: cache, clock: clock, folder: folder))
     }
     await cache.store.close()
 }

@@ -1,0 +1,143 @@
+import FoundationEssentials
+import HTTPTypes
+import Persistence
+
+/// A stored response becomes the exchange's response.
+extension RunCore {
+    /// - Parameter turn: of the network thread; nil elsewhere.
+    func serve(_ answer: CachedAnswer, _ use: CacheUse, isValidated: Bool, turn: TransportTurn?) {
+        // What an attempt has left, should one have come so far.
+        drive.file?.discard()
+        drive.file = nil
+        guard let range = wantedRange(of: answer, use) else { return serve(answer, Data(), use, isValidated, turn) }
+        let entry = use.found.entries[answer.candidate]
+        let isFile = template.destination != nil && isWanted(answer.head)
+        if let data = entry.body.data, !isFile {
+            return serve(answer, data.part(range), use, isValidated, turn)
+        }
+        enter(.working)
+        let job: WorkPool.Job = { [self] in
+            guard mayGoOn else { return abandonWork() }
+            if isFile { fillFile(answer, range, use, isValidated) } else { read(answer, range, use, isValidated) }
+        }
+        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
+    }
+
+    /// Whether its body is what was asked for, and not that of an error or of a redirect that is followed.
+    private func isWanted(_ head: CacheHead) -> Bool {
+        template.options.validation.accepts(head.status) && !isFollowed(ResponseHead(head))
+    }
+
+    /// The bytes to be served; nil when there are none. Of an error no more than its place in the error has room for.
+    private func wantedRange(of answer: CachedAnswer, _ use: CacheUse) -> Range<Int64>? {
+        guard let range = use.range(of: answer) else { return nil }
+        if template.options.validation.accepts(answer.head.status) { return range }
+        let most = max(0, min(template.errorBodyBytes, template.options.maxBodyBytes))
+        return range.lowerBound..<min(range.upperBound, range.lowerBound + Int64(most))
+    }
+
+    private func read(_ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
+        guard !isTooLarge(range.count) else { return failAsTooLarge(range.count, turn: nil) }
+        guard let data = use.found.entries[answer.candidate].bytes(range) else { return loseEntry(answer.candidate, use) }
+        enter(.idle)
+        serve(answer, data, use, isValidated, nil)
+    }
+
+    private func serve(_ answer: CachedAnswer, _ body: Data, _ use: CacheUse, _ isValidated: Bool, _ turn: TransportTurn?) {
+        guard !isTooLarge(body.count) else { return failAsTooLarge(body.count, turn: turn) }
+        serve(answer, body, savedBytes: body.count, use, isValidated, turn)
+    }
+
+    private func serve(
+        _ answer: CachedAnswer, _ body: Data, savedBytes: Int, _ use: CacheUse, _ isValidated: Bool, _ turn: TransportTurn?
+    ) {
+        if !drive.isRefresh {
+            use.cache.count { statistics in
+                if isValidated { statistics.validated += 1 } else { statistics.hits += 1 }
+                statistics.bytesSaved += Int64(savedBytes)
+            }
+        }
+        drive.cache = nil
+        endFlight()
+        var status = answer.status
+        status.isCollapsed = drive.isCollapsed
+        note(status)
+        conclude(TransferResult(head: ResponseHead(answer.head), body: body), source: isValidated ? .validatedCache : .cache, turn: turn)
+    }
+
+    private func isTooLarge(_ count: Int) -> Bool { count > template.options.maxBodyBytes }
+
+    private func failAsTooLarge(_ count: Int, turn: TransportTurn?) {
+        let message = "the stored body has \(count) bytes, \(template.options.maxBodyBytes) are allowed"
+        fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: turn)
+    }
+
+    // MARK: Downloads
+
+    /// The body goes from file to file, as a transfer would have written it: coded as it was stored, and decoded when it is committed.
+    private func fillFile(_ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
+        guard let path = template.destination else { return }
+        let file = FileSink(destination: path)
+        switch use.found.entries[answer.candidate].copy(range, to: file, while: { mayGoOn }) {
+        case .copied:
+            drive.file = file
+            enter(.idle)
+            serve(answer, Data(), savedBytes: range.count, use, isValidated, nil)
+        case .stopped:
+            file.discard()
+            abandonWork()
+        case .lost:
+            file.discard()
+            loseEntry(answer.candidate, use)
+        case .failed(let failure):
+            file.discard()
+            var error = failure
+            error.requestID = id
+            error.attempt = exchange.attempt
+            fail(error, turn: nil)
+        }
+    }
+
+    /// The body was evicted or damaged since it was found: as if nothing had been.
+    private func loseEntry(_ index: Int, _ use: CacheUse) {
+        use.cache.store.remove(use.found.entries[index])
+        enter(.idle)
+        drive.cache = nil
+        endFlight()
+        enterCache()
+    }
+}
+
+private enum CopyResult {
+    case copied
+    case stopped
+    /// The stored body cannot be read any more.
+    case lost
+    /// The file cannot be written.
+    case failed(NetworkError)
+}
+
+extension Entry {
+    /// Blocks for as long as the disks do. Memory holds one piece at a time.
+    fileprivate func copy(_ range: Range<Int64>, to file: FileSink, while mayGoOn: () -> Bool) -> CopyResult {
+        guard let reader = try? body.makeReader(), range.upperBound <= Int64(reader.length) else { return .lost }
+        var offset = Int(range.lowerBound)
+        while offset < range.upperBound {
+            guard mayGoOn() else { return .stopped }
+            // Up to a multiple of what a read costs least for.
+            let end = min(Int(range.upperBound), (offset / Self.piece + 1) * Self.piece)
+            guard let piece = try? reader.read(at: offset, upTo: end - offset), piece.count == end - offset else { return .lost }
+            do throws(NetworkError) { try file.write(piece) } catch { return .failed(error) }
+            offset = end
+        }
+        return .copied
+    }
+
+    private static let piece = 4 * BodyReader.preferredReadSize
+}
+
+extension Data {
+    fileprivate func part(_ range: Range<Int64>) -> Data {
+        count == range.count ? self : dropFirst(Int(range.lowerBound)).prefix(range.count)
+    }
+}
