@@ -1,12 +1,13 @@
 import CleanSlate
 import FoundationEssentials
 import Glibc
+import Synchronization
 import Testing
 
 @testable import Persistence
 
 /// In this process, with a signal nobody else uses; what SIGTERM does is shown by `ProcessTests`.
-@Suite(.leavesNothing, .serialized) struct TerminationFlushTests {
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1))) struct TerminationFlushTests {
     let folder = TestFolder()
 
     /// The thread of a former one may still be on its way out.
@@ -38,4 +39,43 @@ import Testing
         withExtendedLifetime(again) {}
         await store.close()
     }
+
+    /// Thread A takes the signal and is about to note it; thread B drops the object, and the former handling is back. The signal came before
+    /// that, and has to do what it would have done without the object.
+    @Test func aSignalThatIsNotedAfterTheEndIsSentOnAndDoesNotMeetTheNextOne() async throws {
+        let store = Store(folder.configuration())
+        try await withCountedSignal { count in
+            let late: Int
+            do {
+                let flush = await install([store])
+                late = handler
+                withExtendedLifetime(flush) {}
+            }
+            #expect(handler != late)
+            while TerminationFlush.isInstalled { await Task.yield() }
+            unsafeBitCast(late, to: (@convention(c) (Int32) -> Void).self)(SIGUSR2)
+            // Some thread takes it; this one may have it blocked.
+            while count() < 1, !Task.isCancelled { await Task.yield() }
+            // Nothing is left for the next one to hear.
+            let next = await install([store])
+            kill(getpid(), SIGUSR2)
+            while count() < 2, !Task.isCancelled { await Task.yield() }
+            withExtendedLifetime(next) {}
+            while TerminationFlush.isInstalled { await Task.yield() }
+            #expect(count() == 2)
+        }
+        await store.close()
+    }
+
+    /// Somebody else handles the signal, and counts.
+    private func withCountedSignal(_ body: (() -> Int) async throws -> Void) async throws {
+        signals.store(0, ordering: .sequentiallyConsistent)
+        var (action, former) = (sigaction(), sigaction())
+        action.__sigaction_handler.sa_handler = { _ in signals.add(1, ordering: .sequentiallyConsistent) }
+        sigaction(SIGUSR2, &action, &former)
+        try await body { signals.load(ordering: .sequentiallyConsistent) }
+        sigaction(SIGUSR2, &former, nil)
+    }
 }
+
+private let signals = Atomic(0)
