@@ -19,6 +19,7 @@ extension MemoryState {
         markStale(key)
         let mayBeOnDisk = mayBeOnDisk(entry)
         var slot = slots.peek(key) ?? Slot(entries: [], isComplete: disk == .none, notedUse: now.wall)
+        if isNotOnDisk(key) { slot.isComplete = true }
         slot.entries.removeAll { $0.variant.hasSameBytes(as: entry.variant) }
         slot.entries.append(entry)
         slot.notedUse = now.wall

@@ -92,7 +92,8 @@ struct MemoryState {
         return (.entries(found.entries), found.isNoted ? .none : touch(key, at: now))
     }
 
-    private func isNotOnDisk(_ key: EntryKey) -> Bool { diskKeys.map { !$0.mayContain(key) } ?? false }
+    /// Nothing was ever put on disk for the key, nor is on its way there: what memory has of it is all there is.
+    func isNotOnDisk(_ key: EntryKey) -> Bool { diskKeys.map { !$0.mayContain(key) } ?? false }
 
     /// What the disk has is known from here on.
     ///

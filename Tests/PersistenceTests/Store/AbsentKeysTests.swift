@@ -26,7 +26,10 @@ import Testing
             #expect(names(store, "there") == (round == 0 ? [] : nil))
             if round == 0 {
                 store.put(entry("there"))
+                // All that there is of it is in memory.
+                #expect(names(store, "there") == ["there"])
                 try await store.flush()
+                #expect(names(store, "there") == ["there"])
                 await store.relieveMemory()
             }
             #expect(names(store, "there") == nil)
