@@ -5,7 +5,7 @@ internal import ScopedNetTesting
 /// What this process has open and which of its threads belong to the house: its own, the monitor's and the test servers'.
 ///
 /// Counted by kind, because the platform keeps some things for good: Dispatch the descriptors of its clocks, a thread or two for its queues.
-struct ProcessInventory: Equatable {
+package struct ProcessInventory: Equatable, Sendable {
     /// "scopednet" → 2
     private(set) var threads: [String: Int] = [:]
     /// "socket" → 3, "/tmp/x" → 1
@@ -13,10 +13,11 @@ struct ProcessInventory: Equatable {
     /// "easyHandle" → 1, the whole process over; each test's own census is the finer one.
     private(set) var objects: [String: Int] = [:]
 
-    /// The thread of a session, of a monitor, of a server's event loop. libcurl's resolver threads bear the name of the thread that made them.
-    private static let threadNames = ["scopednet", "reachability", "NIO-ELT"]
+    /// The thread of a session, of a monitor, of a store, of a server's event loop. libcurl's resolver threads bear the name of the thread that
+    /// made them.
+    private static let threadNames = ["scopednet", "reachability", "store-reader", "store-writer", "NIO-ELT"]
 
-    static func now() -> ProcessInventory {
+    package static func now() -> ProcessInventory {
         var inventory = ProcessInventory()
         for task in entries(of: "/proc/self/task") {
             let name = FileManager.default.contents(atPath: "/proc/self/task/\(task)/comm") ?? Data()
@@ -33,6 +34,9 @@ struct ProcessInventory: Equatable {
         return inventory
     }
 
+    /// Whether a thread of the house runs.
+    package var hasThreads: Bool { !threads.isEmpty }
+
     private static func entries(of folder: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
 
     /// `socket:[4711]` is a socket, `anon_inode:[eventpoll]` an eventpoll, everything else itself.
@@ -42,7 +46,7 @@ struct ProcessInventory: Equatable {
     }
 
     /// What there is more of than in `before`, in words; nil when there is nothing.
-    func excess(over before: ProcessInventory) -> String? {
+    package func excess(over before: ProcessInventory) -> String? {
         let excess =
             Self.excess(threads, before.threads, "thread") + Self.excess(descriptors, before.descriptors, "descriptor")
             + Self.excess(objects, before.objects, "object")

@@ -44,6 +44,15 @@ import XCTest
         #expect(text.contains("onSuccess at ScopedNetTestingTests/Models.swift:25"))
     }
 
+    @Test func anotherEndThatSeesNothingFailsTheTest() async throws {
+        let text = try await output(of: "testAnotherEndSeesNothing")
+        #expect(text.contains("The other end did not see the connections go within 0.02 seconds"), "\(text)")
+        #expect(text.contains("LeakyCases.swift:"))
+        #expect(text.contains("with 1 failure"))
+        let other = try await output(of: "testAnotherEndCannotBeAsked")
+        #expect(other.contains("The other end could not be asked: Unreachable()"), "\(other)")
+    }
+
     @Test func aRequestThatOutlivesItsOwnerFailsTheTest() async throws {
         let text = try await output(of: "testARequestOutlivesItsOwner")
         #expect(text.contains("is it in the owner's bag?"), "\(text)")

@@ -4,7 +4,7 @@ import ScopedNetTesting
 import XCTest
 
 /// The XCTest forms in XCTest itself.
-final class LeakCheckedTestCaseTests: LeakCheckedTestCase {
+final class LeakCheckedTestCaseTests: CleanTestCase {
     // Made in `setUp`, let go in `tearDown`: not blamed.
     private var session: Session?
     private var model: TidyModel?
@@ -35,6 +35,27 @@ final class LeakCheckedTestCaseTests: LeakCheckedTestCase {
             TidyModel(session)
         } after: {
             $0.load()
+        }
+    }
+
+    func testTheOtherEndSeesThemGo() throws {
+        let transport = MockTransport()
+        let session = mockedSession(transport)
+        try assertScopeCancels(within: .seconds(60)) {
+            TidyModel(session)
+        } after: { model in
+            model.load()
+            model.load()
+            let arrived = expectation(description: "both are under way")
+            Task {
+                await transport.waitForExchanges(2)
+                arrived.fulfill()
+            }
+            wait(for: [arrived], timeout: 30)
+        } seenBy: {
+            // When it is asked, the transport has been told already.
+            struct NotTold: Error {}
+            if transport.cancellations.count != 2 { throw NotTold() }
         }
     }
 

@@ -153,6 +153,55 @@ import Testing
         #expect(text.contains("The other end did not see the connections go within 0.02 seconds"))
     }
 
+    @Test func anotherEndThatSeesThemGoIsAskedOnce() async throws {
+        let transport = MockTransport()
+        let session = mockedSession(transport)
+        let asked = Box(0)
+        try await expectScopeCancels(within: .seconds(60)) {
+            TidyModel(session)
+        } after: { model in
+            model.load()
+            await transport.waitForExchanges(1)
+        } seenBy: {
+            asked.value += 1
+            // When it is asked, the transport has been told already.
+            if transport.cancellations.count != 1 { throw CancellationError() }
+        }
+        #expect(asked.value == 1)
+    }
+
+    /// A witness that does not hear of its cancellation holds nobody up.
+    @Test func anotherEndThatNeverAnswersIsToldOf() async {
+        let session = mockedSession()
+        let (silence, end) = AsyncStream.makeStream(of: Void.self)
+        let text = await failure {
+            await expectScopeCancels(within: .milliseconds(20)) {
+                TidyModel(session)
+            } after: {
+                $0.load()
+            } seenBy: {
+                await Task.detached { for await _ in silence {} }.value
+            }
+        }
+        #expect(text.contains("The other end did not see the connections go within 0.02 seconds"))
+        end.finish()
+    }
+
+    @Test func aFailureOfTheOtherEndIsToldOf() async {
+        struct Unreachable: Error {}
+        let session = mockedSession()
+        let text = await failure {
+            try await expectScopeCancels(within: .seconds(60)) {
+                TidyModel(session)
+            } after: {
+                $0.load()
+            } seenBy: {
+                throw Unreachable()
+            }
+        }
+        #expect(text.contains("The other end could not be asked: Unreachable()"))
+    }
+
     // MARK: expectNoGrowth
 
     @Test func roundsThatLeaveNothingDoNotGrow() async throws {

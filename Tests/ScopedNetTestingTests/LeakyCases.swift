@@ -4,10 +4,11 @@ import ScopedNetTesting
 import XCTest
 
 /// Leak on purpose where they are told to (by `LeakCheckedTestCaseFailureTests`); else they show that the same code passes when it cleans up.
-final class LeakyCases: LeakCheckedTestCase {
+final class LeakyCases: CleanTestCase {
     private final class Tracked: Sendable {}
     private static let attic = Attic()
     private var leaks: Bool { ProcessInfo.processInfo.environment["SCOPEDNET_LEAK_ON_PURPOSE"] != nil }
+    override var isCleanInTheEnd: Bool { !leaks }
     override var leakDeadline: Duration { leaks ? .milliseconds(20) : .seconds(1) }
 
     override func tearDown() {
@@ -51,6 +52,31 @@ final class LeakyCases: LeakCheckedTestCase {
             $0.load()
         }
         session.agent.cancelAll()
+    }
+
+    func testAnotherEndSeesNothing() throws {
+        let session = mockedSession()
+        let leaks = leaks
+        try assertScopeCancels(within: leakDeadline) {
+            TidyModel(session)
+        } after: {
+            $0.load()
+        } seenBy: {
+            if leaks { try await Task.sleep(for: .seconds(60)) }
+        }
+    }
+
+    func testAnotherEndCannotBeAsked() throws {
+        struct Unreachable: Error {}
+        let session = mockedSession()
+        let leaks = leaks
+        try assertScopeCancels(within: .seconds(60)) {
+            TidyModel(session)
+        } after: {
+            $0.load()
+        } seenBy: {
+            if leaks { throw Unreachable() }
+        }
     }
 
     func testARequestOutlivesItsOwner() {

@@ -60,7 +60,7 @@ import Testing
             await session.agent.idle()
         }
         #expect(text.contains("ended, but referenced by you"))
-        #expect(text.contains("held by you: nothing in ScopedNet holds it"))
+        #expect(text.contains("held by a handle (Run) of yours"))
         #expect(text.contains("/NoLeaksTests.swift:"))
         #expect(text.contains(" ago"))
     }

@@ -36,6 +36,8 @@ package final class CensusTicket: Sendable {
     package let number = Identifier.next()
     package let listener: any CensusListener
     private let ending = Lock<CensusEnding?>(nil)
+    /// The handles of the object that the user has.
+    private let handles = Atomic<Int>(0)
 
     fileprivate init(_ listener: any CensusListener) { self.listener = listener }
 
@@ -49,6 +51,10 @@ package final class CensusTicket: Sendable {
 
     /// The object's last word, if it has one.
     package func note(_ ending: CensusEnding) { self.ending.withLock { $0 = ending } }
+
+    /// The user was given one more way to hold the object, or let one go.
+    package func noteHandle(_ change: Int) { handles.add(change, ordering: .relaxed) }
+    package var handleCount: Int { handles.load(ordering: .relaxed) }
 
     /// What is made in `body` belongs to the same census.
     package func listening(_ body: () -> Void) { Census.$listener.withValue(listener) { body() } }
@@ -85,6 +91,8 @@ package struct CensusState: Sendable {
     package var text = ""
     /// The library's tables it is in.
     package var tables: [String] = []
+    /// The user's own handles of it, such as ``Run``.
+    package var handles = 0
     /// Closures it holds right now.
     package var closures: [String] = []
     /// The tickets of what it keeps alive.

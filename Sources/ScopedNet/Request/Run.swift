@@ -7,7 +7,10 @@ public final class Run: Sendable {
     package init(core: RunCore, token: HandleToken?) {
         self.core = core
         self.token = token
+        core.ticket?.noteHandle(1)
     }
+
+    deinit { core.ticket?.noteHandle(-1) }
 
     /// Unique in the process.
     public var id: UInt64 { core.id }

@@ -9,6 +9,7 @@ extension RunCore: CensusMember {
         if gateState.goesOn { state.text += ", detached: its transfer goes on" }
         if agent.liveRuns().contains(where: { $0 === self }) { state.tables.append("its agent") }
         for bag in [bag].compactMap({ $0 }) + Rare.of(id).bags where bag.isHolding(self) { state.tables.append("the bag of \(bag.label)") }
+        state.handles = ticket?.handleCount ?? 0
         state.closures = heldClosures
         state.holds = [session.ticket?.number].compactMap { $0 }
         state.ending = censusEnding

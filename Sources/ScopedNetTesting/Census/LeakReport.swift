@@ -75,7 +75,9 @@ extension LeakReport.Leak {
         details = [birth.name == birth.origin || birth.name == state.text ? "" : birth.name, state.text].filter { !$0.isEmpty }.joined(
             separator: ": ")
         let keepers = all.filter { $0.state.holds.contains(birth.number) }
-        holders = state.tables + keepers.map { "\($0.birth.kind) \($0.birth.number) (\($0.birth.origin))" }
+        let handles = state.handles > 1 ? "\(state.handles) handles (Run) of yours" : "a handle (Run) of yours"
+        holders =
+            (state.handles > 0 ? [handles] : []) + state.tables + keepers.map { "\($0.birth.kind) \($0.birth.number) (\($0.birth.origin))" }
         closures = state.isInFlight ? birth.closures : state.closures
         verdict =
             if kind == .run {

@@ -21,17 +21,23 @@ public func assertDeallocates<Object: AnyObject>(
 }
 
 /// Makes an owner, lets it start requests, lets it go, and asserts that they end with it (XCTest). In an asynchronous test await
-/// ``expectScopeCancels(within:fileID:filePath:line:column:_:after:seenBy:)``, which does the same and can ask the other end too.
+/// ``expectScopeCancels(within:fileID:filePath:line:column:_:after:seenBy:)``, which does the same.
+///
+/// - Parameters:
+///   - use: starts the requests, and returns when they are where the test wants them.
+///   - wire: returns when the other end has seen the connections go, such as `{ try await server.waitForClientsToLeave() }`. Cancelled at the
+///     deadline, which then fails the test.
 @available(*, noasync, message: "In an asynchronous test await expectScopeCancels.")
 public func assertScopeCancels<Owner: AnyObject>(
     within deadline: Duration = .seconds(2), file: StaticString = #filePath, line: UInt = #line,
-    _ make: () throws -> Owner, after use: (Owner) throws -> Void
+    _ make: () throws -> Owner, after use: (Owner) throws -> Void, seenBy wire: (@Sendable () async throws -> Void)? = nil
 ) rethrows {
     var check = LeakCheck<Owner>(isScope: true)
     try check.makeAndDrop(make, use)
     let whole = check
     check.census.waitRunningTheLoop(within: deadline) { whole.isOver }
-    if let failure = check.failure(after: deadline) { XCTFail(failure, file: file, line: line) }
+    if let failure = check.failure(after: deadline) { return XCTFail(failure, file: file, line: line) }
+    if let wire, let failure = Wire(wire).silenceRunningTheLoop(within: deadline) { XCTFail(failure, file: file, line: line) }
 }
 
 /// Runs `body` several times and asserts that what is alive stops growing (XCTest). In an asynchronous test await

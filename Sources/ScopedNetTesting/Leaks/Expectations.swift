@@ -45,7 +45,7 @@ public func expectScopeCancels<Owner: AnyObject>(
     try await check.makeAndDrop(make, use)
     await check.census.wait(within: deadline) { check.isOver }
     if let failure = check.failure(after: deadline) { return record(failure, Place(fileID, filePath, line, column)) }
-    if let wire, let failure = await silence(wire, within: deadline) { record(failure, Place(fileID, filePath, line, column)) }
+    if let wire, let failure = await Wire(wire).silence(within: deadline) { record(failure, Place(fileID, filePath, line, column)) }
 }
 
 /// Runs `body` several times and expects that what is alive stops growing (Swift Testing, and asynchronous tests of XCTest).
@@ -93,15 +93,4 @@ private func record(_ failure: String, _ place: Place) {
         return
     }
     XCTFail(failure, file: place.filePath, line: UInt(place.line))
-}
-
-/// Awaits the other end, not longer than the deadline.
-func silence(_ wire: @escaping @Sendable () async throws -> Void, within deadline: Duration) async -> String? {
-    let task = Task { try await wire() }
-    let timer = SystemTiming().schedule(after: deadline) { task.cancel() }
-    defer { timer.cancel() }
-    do { try await task.value } catch is CancellationError {
-        return "The other end did not see the connections go within \(deadline)."
-    } catch { return "The other end could not be asked: \(error)" }
-    return nil
 }
