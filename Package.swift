@@ -140,7 +140,7 @@ if !leanBuild {
             path: "Tests/ConformanceClient", swiftSettings: settings),
         .testTarget(
             name: "ScopedNetTestServerTests",
-            dependencies: ["CleanSlate", "ScopedNetTestServer"],
+            dependencies: ["CleanSlate", "ScopedNetTestServer", .product(name: "NIOCore", package: "swift-nio")],
             swiftSettings: settings
         ),
         .target(name: "CFaults", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")], path: "Tests/CFaults"),
@@ -221,7 +221,9 @@ if Context.environment["SCOPEDNET_FUZZ"] == "1" {
         .systemLibrary(name: "CFuzzer", path: "Fuzz/CFuzzer"),
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["CFuzzer", "CNetlink", "Reachability", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "CCurl", "CFuzzer", "CNetlink", "Reachability", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Fuzz",
             exclude: ["CFuzzer", "Corpus"],
             swiftSettings: settings

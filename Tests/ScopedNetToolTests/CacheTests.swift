@@ -236,6 +236,79 @@ import Testing
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-1_000, "-1,000")])
     func numbersAreGrouped(_ number: Int, _ text: String) { #expect(CacheTable.grouped(number) == text) }
 
+    private func report(
+        _ url: String = "http://h/a", method: String = "GET", partition: String = "", type: String? = "text/html", bytes: Int = 2_048,
+        whole: Int64? = nil, isPart: Bool = false, isFile: Bool = false, state: String = "fresh", seconds: Double? = 600,
+        source: String = "maxAge", hasValidators: Bool = true, vary: [String] = [], headers: [CacheReport.Field]? = nil
+    ) -> CacheReport {
+        CacheReport(
+            url: url, method: method, partition: partition, status: 200, type: type, bytes: bytes, wholeBytes: whole, isPart: isPart,
+            isFile: isFile, diskBytes: 4_096, state: state, seconds: seconds, age: 60, lifetime: 660, lifetimeSource: source,
+            hasValidators: hasValidators, storedAt: "2026-11-21T10:00:00Z", lastUsed: "2026-11-21T11:00:00Z", sinceStored: 3_600,
+            vary: vary,
+            headers: headers)
+    }
+
+    @Test func aLineStandsUnderItsHead() {
+        let line = CacheTable.line(report())
+        #expect(line == "200     text/html                     2.0 KiB  60m ago   fresh 10m     http://h/a")
+        let columns = CacheTable.head.ranges(of: /STATE|URL/).map {
+            CacheTable.head.distance(from: CacheTable.head.startIndex, to: $0.lowerBound)
+        }
+        let found = ["fresh", "http"].compactMap { word in
+            line.range(of: word).map { line.distance(from: line.startIndex, to: $0.lowerBound) }
+        }
+        #expect(columns == found)
+    }
+
+    @Test func whatIsLongOrOddIsShownShort() {
+        let line = CacheTable.line(
+            report("http://h/\u{1B}", method: "POST", type: "application/vnd.example.long", isPart: true, seconds: nil))
+        #expect(line.contains("application/vnd.exa…  "))
+        #expect(line.contains("  part 2.0 KiB  "))
+        #expect(line.hasSuffix("fresh         POST http://h/\u{FFFD}"))
+        #expect(CacheTable.line(report(type: nil)).hasPrefix("200     -      "))
+        // As wide as the column, and one more.
+        #expect(CacheTable.line(report(type: String(repeating: "t", count: 20))).contains(String(repeating: "t", count: 20)))
+        #expect(CacheTable.line(report(type: String(repeating: "t", count: 21))).contains(String(repeating: "t", count: 19) + "…"))
+    }
+
+    @Test func aPageSaysEverything() {
+        let page = CacheTable.page(
+            report(
+                partition: "p\n", whole: 10_240, isPart: true, isFile: true, vary: ["accept", "cookie"],
+                headers: [.init(name: "ETag", value: "\"a\u{7}\"")]))
+        let lines = page.split(separator: "\n").map(String.init)
+        #expect(
+            lines == [
+                "http://h/a", "  state       fresh 10m, can be validated", "  age         60s of 11m (max-age)",
+                "  body        2.0 KiB of 10.0 KiB, in a file", "  on disk     4.0 KiB",
+                "  stored      2026-11-21T10:00:00Z, last used 2026-11-21T11:00:00Z", "  partition   p\u{FFFD}",
+                "  varies by   accept, cookie", "  200", "  ETag: \"a\u{FFFD}\"",
+            ])
+    }
+
+    @Test func aPageSaysNoMoreThanThereIs() {
+        let page = CacheTable.page(report(isPart: true, state: "validate", seconds: nil, hasValidators: false))
+        #expect(page.contains("state       validate, cannot be validated"))
+        #expect(page.contains("2.0 KiB of a part"))
+        #expect(!page.contains("partition") && !page.contains("varies by") && page.hasSuffix("\n  200"))
+    }
+
+    @Test(arguments: [
+        ("maxAge", "max-age"), ("expires", "Expires"), ("heuristic", "a guess from Last-Modified"), ("policy", "the policy"),
+        ("none", "nobody says how long"),
+    ])
+    func theSourceOfALifetimeIsNamed(_ source: String, _ text: String) {
+        #expect(CacheTable.page(report(source: source)).contains("(\(text))"))
+    }
+
+    @Test func totalsAreCounted() {
+        #expect(CacheTable.total(1, 1_024) == "1 response, 1.0 KiB on disk")
+        #expect(CacheTable.total(1_200, 0) == "1,200 responses, 0 B on disk")
+        #expect(CacheTable.count(0, "part") == "0 parts")
+    }
+
     @Test func whatAServerSentCannotMoveTheCursor() {
         #expect(CacheTable.printable("a\u{1B}[2Jb\rc\nd\u{9B}e") == "a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}d\u{FFFD}e")
     }

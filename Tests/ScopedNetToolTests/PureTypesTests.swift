@@ -86,6 +86,23 @@ import Testing
         #expect(Advice.about(error) == nil)
     }
 
+    @Test(arguments: [
+        (401, "credentials"), (403, "not enough"), (404, "path"), (410, "path"), (405, "--method"), (407, "proxy"), (415, "Content-Type"),
+        (408, "later"), (429, "later"), (500, "later"), (599, "later"),
+    ])
+    func statusesWithAnAdvice(_ status: Int, _ word: String) { #expect(Advice.about(status: status)?.contains(word) == true) }
+
+    @Test(arguments: [400, 402, 406, 409, 499, 600]) func statusesWithout(_ status: Int) { #expect(Advice.about(status: status) == nil) }
+
+    /// A file that cannot be read is that of the certificates while the connection is made, and the user's before.
+    @Test func theSameCodeMayAskForAnother() {
+        let body = Advice.about(NetworkError(.fileUnreadable, phase: .preparing, message: ""))
+        let certificates = Advice.about(NetworkError(.fileUnreadable, phase: .securing, message: ""))
+        #expect(body == "check that the file is there and may be read")
+        #expect(certificates?.contains("--cacert") == true)
+        #expect(Advice.about(NetworkError(.unacceptableStatus, phase: .receiving, message: "")) == nil)
+    }
+
     @Test func adviceIsOneLineInLowerCase() {
         for code in [NetworkError.Code.invalidURL, .certificateUntrusted, .totalTimeout, .diskFull, .connectionRefused] {
             let advice = Advice.about(NetworkError(code, phase: .receiving, message: ""))

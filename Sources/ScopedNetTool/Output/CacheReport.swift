@@ -39,7 +39,9 @@ struct CacheReport: Encodable, Sendable {
     let vary: [String]
     /// Of the whole record only.
     let headers: [Field]?
+}
 
+extension CacheReport {
     init(_ record: CacheRecord, now: WallTime, showsSecrets: Bool, isFull: Bool = false) {
         let (summary, head) = (record.summary, record.response.head)
         let mask = SecretMask()

@@ -2,7 +2,7 @@ import ScopedNet
 
 /// How stored responses read as lines of a table, and one of them as a page (pure).
 enum CacheTable {
-    static let head = "STATUS  TYPE                         SIZE  STORED    STATE         URL"
+    static let head = "STATUS  TYPE                             SIZE  STORED    STATE         URL"
 
     static func line(_ report: CacheReport) -> String {
         let size = (report.isPart ? "part " : "") + ProgressBar.bytes(Int64(report.bytes))
