@@ -27,6 +27,7 @@ let targets: [String: Target] = [
     "mask": fuzzSecretMask,
     "proxy": fuzzProxyEnvironment,
     "redirect": fuzzRedirect,
+    "field": fuzzRequestFields,
     "query": fuzzQuery,
     "multipart": fuzzMultipart,
     "cookie": fuzzCookie,

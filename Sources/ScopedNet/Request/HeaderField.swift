@@ -1,12 +1,12 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// A header field made of strings that somebody typed or received: checked, never repaired.
 ///
 /// `HTTPField` turns line ends in a value into spaces, which hides the mistake of whoever put them there, and has no answer but nil for
 /// a name that is none.
-enum HeaderField {
+package enum HeaderField {
     /// - Throws: ``NetworkError`` with code `invalidHeader`; the message names the field and never shows its value.
-    static func checked(_ name: String, _ value: String) throws(NetworkError) -> HTTPField {
+    package static func checked(_ name: String, _ value: String) throws(NetworkError) -> HTTPField {
         guard let parsed = HTTPField.Name(name) else {
             throw NetworkError(
                 .invalidHeader, phase: .preparing, message: "'\(name.prefix(80))' is no name of a header field (RFC 9110 section 5.1)")

@@ -32,9 +32,11 @@ public final class HeaderBlock: Sendable {
             let isCookie = field.name == .cookie
             if isCookie, hasCookies { continue }
             hasCookies = hasCookies || isCookie
-            // "Name;" is libcurl's way to send a field with an empty value.
-            let value = isCookie ? fields[.cookie] ?? "" : field.value
-            complete = append(value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)") && complete
+            // "Name;" is libcurl's way to send a field with an empty value, and blanks are one (RFC 9110 section 5.5): "Name:" with blanks
+            // behind it leaves the field out.
+            let (name, value) = (field.name.rawName, isCookie ? fields[.cookie] ?? "" : field.value)
+            let isEmpty = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+            complete = append(isEmpty ? "\(name);" : "\(name): \(value)") && complete
         }
         for name in suppressing { complete = append("\(name):") && complete }
         guard complete else {

@@ -13,11 +13,6 @@ struct HeaderArgument: Sendable, Hashable {
         let value = text[text.utf8.index(after: colon)...]
         let trimmed = value.drop { $0 == " " || $0 == "\t" }
         // The library's own check, so that the command line and a program hear the same.
-        var scratch = Session.Configuration(agent: RequestAgent())
-        try scratch.setHeader(String(text[..<colon]), String(trimmed))
-        guard let field = scratch.headers.first else {
-            throw NetworkError(.invalidHeader, phase: .preparing, message: "'\(text.prefix(80))' is no header field")
-        }
-        self.field = field
+        field = try HeaderField.checked(String(text[..<colon]), String(trimmed))
     }
 }

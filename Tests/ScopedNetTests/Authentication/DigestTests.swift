@@ -66,6 +66,14 @@ import Testing
     /// By `md5(md5(md5("u:r:p") + ":n:c") + ":n:000000ff:c:auth-int:" + md5("POST:/:" + md5("body")))` of another implementation.
     private static let sessionResponse = "343f78b9f1eff7f11e407ed7f59da187"
 
+    /// Without a protection the client's nonce is in the hash of the session alone, and the server has to know it.
+    @Test func aSessionWithoutAProtectionNamesItsNonce() throws {
+        let challenge = try #require(DigestChallenge.first(in: [#"Digest realm="r", nonce="n", algorithm=MD5-sess"#]))
+        let value = try DigestAnswer(user: "u", password: "p").fieldValue(
+            for: challenge, .init(method: "GET", target: "/", clientNonce: "c", count: 1))
+        #expect(value.contains(#"nonce="n", cnonce="c", response=""#) && !value.contains("nc="))
+    }
+
     @Test func namesAreQuotedOrExtended() throws {
         let challenge = try #require(DigestChallenge.first(in: [#"Digest realm="a\"b\\c", nonce="n", qop=auth"#]))
         let exchange = DigestAnswer.Exchange(method: "GET", target: "/", clientNonce: "c", count: 1)
@@ -85,9 +93,14 @@ import Testing
         #"Digest nonce="n""#, #"Digest realm="r""#, #"Digest realm="r", nonce="n", algorithm=SHA-1"#,
         #"Digest realm="r", nonce="n", qop="x""#,
         #"Basic realm="r", nonce="n""#, "", "Digest", #"Digest realm="r", nonce="n", qop="""#, #"Digest realm="r", nonce="n"#,
-        "Digest realm=\"r\r\nX: y\", nonce=\"n\"",
+        "Digest realm=\"r\r\nX: y\", nonce=\"n\"", "Digest realm=\"r\u{7F}\", nonce=\"n\"", "Digest realm=\"r\", nonce=\"n\u{1F}\"",
     ])
     func whatCannotBeAnsweredIsNone(_ field: String) { #expect(DigestChallenge.first(in: [field]) == nil) }
+
+    @Test(arguments: ["auth-int, auth", "auth-int,  AUTH ", " auth ,x"]) func protectionsStandBetweenBlanks(_ options: String) throws {
+        let challenge = try #require(DigestChallenge.first(in: ["Digest realm=\"r\", nonce=\"n\", qop=\"\(options)\""]))
+        #expect(challenge.protection == .auth)
+    }
 
     @Test func theFirstThatCanBeAnsweredIsTaken() throws {
         let fields = [
@@ -109,6 +122,7 @@ import Testing
             ("Basic", [AuthenticationChallenge(scheme: "basic")]),
             (#"Basic realm="a, b=\"c\"""#, [.init(scheme: "basic", parameters: ["realm": #"a, b="c""#])]),
             ("Negotiate YII+/-._~==", [.init(scheme: "negotiate", token68: "YII+/-._~==")]),
+            ("Negotiate YII= \t, Basic", [.init(scheme: "negotiate", token68: "YII="), .init(scheme: "basic")]),
             ("Negotiate , Basic realm=x", [.init(scheme: "negotiate"), .init(scheme: "basic", parameters: ["realm": "x"])]),
             (
                 #"Newauth realm="apps", type=1, title="Login to \"apps\"", Basic realm="simple""#,

@@ -71,6 +71,15 @@ import Testing
         #expect(WallTime(HTTPDate(secondsSince1970: .max)).secondsSince1970.isFinite)
     }
 
+    /// The first bytes that are no ASCII are no UTF-8 either.
+    @Test(arguments: [UInt8(0x7F), 0x80, 0x81, 0xFF]) func everyByteIsOneScalar(_ byte: UInt8) {
+        let text = [byte].withUnsafeBytes { FieldText.text($0) }
+        #expect(text.unicodeScalars.map(\.value) == [UInt32(byte)])
+    }
+
+    @Test(arguments: [("\t a\n \t", "a\n"), ("\n a\t", "\n a"), (" \t ", ""), ("a", "a"), ("", "")])
+    func spacesAndTabsAreTrimmedAndNothingElse(_ text: String, _ trimmed: String) { #expect(FieldText.trimmed(text[...]) == trimmed) }
+
     /// RFC 9110 section 5.5.
     @Test func valuesKeepBytesThatAreNoUTF8() {
         let bytes: [UInt8] = [0x22, 0xFC, 0x80, 0xFF, 0x22]

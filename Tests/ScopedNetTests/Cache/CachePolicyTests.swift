@@ -17,6 +17,41 @@ import Testing
         return table
     }
 
+    @Test func nothingSaidIsAPrivateCache() {
+        let policy = CachePolicy.standard
+        #expect(policy == CachePolicy())
+        #expect(policy.read == .validOrNetwork && policy.write == .both && policy.timeToLive == nil)
+        #expect(policy.version.isEmpty && policy.partition.isEmpty && policy.sensitiveValue == nil)
+        #expect(policy.customKey == nil && policy.additionalMethods.isEmpty && policy.maxVariants == 16)
+        #expect(policy.usesHeuristics && policy.servesStaleWhenDisconnected && policy.sharesFlights)
+    }
+
+    @Test func offIsNeitherReadNorWritten() {
+        #expect(CachePolicy.off.read == .none && CachePolicy.off.write.isEmpty)
+    }
+
+    @Test func theModesOfWritingAreApart() {
+        #expect(CachePolicy.WriteMode.memory.isDisjoint(with: .disk))
+        #expect(CachePolicy.WriteMode.both == [.memory, .disk])
+        #expect(CachePolicy.WriteMode.both != .memory && CachePolicy.WriteMode.both != .disk)
+    }
+
+    @Test func methodsAreKeptWithAKeyOfTheirOwnOnly() {
+        var policy = CachePolicy()
+        policy.additionalMethods = [.post]
+        #expect(!policy.keeps(.post))
+        policy.customKey = CustomCacheKey("body") { _, key in key + "#body" }
+        #expect(policy.keeps(.post) && !policy.keeps(.put))
+    }
+
+    /// The function cannot be compared: its name stands for it.
+    @Test func keysWithOneNameAreTheSame() {
+        let key = CustomCacheKey("a") { _, key in key }
+        let (same, other) = (CustomCacheKey("a") { _, key in key + "x" }, CustomCacheKey("b") { _, key in key })
+        #expect(key == same && key != other)
+        #expect(Set([key, other, same]).count == 2)
+    }
+
     @Test func withoutReadingTheRequestGoesAsItIsAndItsResponseIsStored() {
         var table = table("Cache-Control: max-age=60", "ETag: \"a\"")
         table.policy.read = .none

@@ -65,6 +65,29 @@ import Testing
         #expect(table.all.map(\.key) == [key])
     }
 
+    @Test func theLimitsAreThoseTheStandardAsksFor() {
+        let limits = CookieTable.Limits()
+        #expect(limits.perDomain == 50 && limits.total == 3_000 && limits.lifetime == 34_560_000)
+    }
+
+    @Test func aSecondIsALife() {
+        #expect(Self.sent("a=1; Max-Age=1", from: "http://h.test/", to: "http://h.test/", at: 0.5) == "a=1")
+        #expect(Self.sent("a=1; Max-Age=1", from: "http://h.test/", to: "http://h.test/", at: 2) == nil)
+        #expect(Self.sent("a=1; Max-Age=0", from: "http://h.test/", to: "http://h.test/") == nil)
+    }
+
+    /// Section 5.7: only what would be sent beside it is protected.
+    @Test func aSecureCookieOfANeighbourStandsInNobodysWay() {
+        var table = Self.table()
+        _ = table.receive("a=1; Secure", from: Self.origin("https://one.example.com/"), now: 0)
+        guard case .stored = table.receive("a=2", from: Self.origin("http://two.example.com/"), now: 0) else {
+            Issue.record("refused for another host's cookie")
+            return
+        }
+        let decision = table.receive("a=3", from: Self.origin("http://one.example.com/"), now: 0)
+        #expect(decision == .refused(.secureOverwritten))
+    }
+
     @Test func aPublicSuffixOfOnesOwnIsForThatHostAlone() {
         #expect(Self.sent("a=1; Domain=co.uk", from: "http://co.uk/", to: "http://co.uk/") == "a=1")
         #expect(Self.sent("a=1; Domain=co.uk", from: "http://co.uk/", to: "http://example.co.uk/") == nil)

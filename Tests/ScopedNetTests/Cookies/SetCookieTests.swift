@@ -22,8 +22,14 @@ import Testing
         #expect(cookie.name == name && cookie.value == value)
     }
 
+    @Test func whatIsNotSaidIsNotSo() throws {
+        let cookie = try #require(SetCookie("a=b"))
+        #expect(!cookie.isSecure && !cookie.isHTTPOnly && cookie.sameSite == nil)
+        #expect(cookie.expires == nil && cookie.maxAge == nil && cookie.domain == nil && cookie.path == nil)
+    }
+
     @Test(arguments: [
-        "", "=", " ; a=b", ";", "a=b\r\nX: y", "a=\u{0}", "a=b; Path=/\u{7F}", "a=b\n",
+        "", "=", " ; a=b", ";", ";a=b", "a=b\r\nX: y", "a=\u{0}", "a=b; Path=/\u{7F}", "a=b\n",
         String(repeating: "n", count: 4_000) + "=" + String(repeating: "v", count: 97),
     ])
     func whatMustBeIgnoredIs(_ field: String) { #expect(SetCookie(field) == nil) }
@@ -40,6 +46,8 @@ import Testing
         #expect(plain.path == nil && plain.domain == "" && plain.isSecure)
         let long = try #require(SetCookie("a=b; Path=/\(String(repeating: "p", count: 1024))"))
         #expect(long.path == nil)
+        let longest = try #require(SetCookie("a=b; Path=/\(String(repeating: "p", count: 1023))"))
+        #expect(longest.path?.utf8.count == 1024)
     }
 
     @Test(
@@ -61,6 +69,9 @@ import Testing
             ("1 Jan 2000 24:00:00", nil), ("1 Jan 2000 1:60:0", nil), ("1 Jan 2000 1:0:60", nil), ("0 Jan 2000 1:0:0", nil),
             ("32 Jan 2000 1:0:0", nil), ("1 Jan 2000", nil), ("1 2000 1:0:0", nil), ("Jan 2000 1:0:0", nil), ("1 Jan 1:0:0", nil),
             ("", nil),
+            ("1 Jan 70 0:0:0", 0), ("1 Jan 99 0:0:0", 915_148_800), ("1 Jan 100 0:0:0", nil), ("31 Jan 2000 1:0:0", 949_280_400),
+            ("001 Jan 2000 1:0:0", nil), ("1 Jan 2000 1:2:3:4", 946_688_523), ("1 Jan 2000 1::2:3", nil), ("1 Jan 2000 1x:0:0", nil),
+            ("1 Jan 2000 001:0:0", nil), ("1 Jan 2000 1:000:0", nil),
             ("1 Jan 20000 1:0:0", nil), ("1 Jan 2000 1:0:000", nil), ("1 Foo 2000 1:0:0", nil),
         ] as [(String, Int64?)])
     func datesAreReadAsBrowsersReadThem(_ text: String, _ seconds: Int64?) {

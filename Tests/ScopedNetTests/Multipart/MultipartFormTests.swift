@@ -42,6 +42,44 @@ import Testing
         #expect(longest.isEmpty)
     }
 
+    @Test func aRandomBoundaryIsNotLookedForAndAChosenOneIsWhereTheContentIsHere() throws {
+        #expect(!MultipartBoundary.random().isChosen)
+        var form = try MultipartForm(boundary: "B")
+        try form.add(PartPieces(["--B"]), length: 3, name: "later")
+        #expect(!form.holdsItsBoundary)
+        form.add("no --b", name: "here")
+        #expect(!form.holdsItsBoundary)
+        form.add("a --B", name: "here")
+        #expect(form.holdsItsBoundary)
+    }
+
+    /// However content is cut.
+    @Test func aBoundaryIsFoundAcrossPieces() throws {
+        let boundary = try MultipartBoundary("frontier")
+        let content = Data("-----frontie--frontier--".utf8)
+        for size in 1...content.count {
+            var search = BoundarySearch(boundary)
+            var found: [Bool] = []
+            for start in stride(from: 0, to: content.count, by: size) {
+                found.append(search.finds(in: content[start..<min(start + size, content.count)]))
+            }
+            #expect(found.contains(true), "in pieces of \(size)")
+            // Its last byte is the twenty-second.
+            #expect(found.firstIndex(of: true) == 21 / size, "in pieces of \(size)")
+        }
+        var search = BoundarySearch(boundary)
+        let almost = ["--front", "ie", "--frontie", "R"].map { search.finds(in: Data($0.utf8)) }
+        #expect(almost == [false, false, false, false])
+    }
+
+    @Test func aBodyIsSentInOnePieceUpToTheLimit() throws {
+        var form = try MultipartForm(boundary: "B")
+        form.add("v", name: "n")
+        let length = try #require(form.contentLength)
+        #expect(form.inMemory(upTo: length)?.count == Int(length))
+        #expect(form.inMemory(upTo: length - 1) == nil)
+    }
+
     @Test(arguments: ["", " ", "a ", "a\r\nX: y", "é", "a\"b", "a;b", String(repeating: "x", count: 71)])
     func whatIsNoBoundaryIsRefused(_ boundary: String) {
         let error = #expect(throws: NetworkError.self) { try MultipartForm(boundary: boundary) }

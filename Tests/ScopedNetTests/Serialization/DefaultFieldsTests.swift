@@ -35,6 +35,13 @@ import Testing
         ] as [[String: String]])
     func noLanguageIsNoField(_ environment: [String: String]) { #expect(AcceptLanguage(environment: environment) == nil) }
 
+    /// RFC 5646 section 2.1: parts have eight characters at most, the first one two at least and no digits.
+    @Test(arguments: ["ab", "zz", "ZZ", "Az", "abcdefgh", "de-1", "de-9", "de-12345678", "de-AT-x-09az"])
+    func theseAreTags(_ tag: String) { #expect(AcceptLanguage(tags: [tag])?.tags == [tag]) }
+
+    @Test(arguments: ["a", "abcdefghi", "de-", "-de", "de--AT", "de-123456789", "@@", "``", "[[", "{{", "a1", "de-a_b", "de-:", "de-/", ""])
+    func theseAreNone(_ tag: String) { #expect(AcceptLanguage(tags: [tag]) == nil) }
+
     @Test func theProcessHasAnEnvironment() {
         var environment: [String: String] = [:]
         for name in ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"] { environment[name] = ProcessInfo.processInfo.environment[name] }
@@ -54,6 +61,7 @@ import Testing
     @Test func whatAFieldCannotHoldIsLeftOut() {
         #expect(UserAgent(product: "Ünicode App/\r\n", version: "1 (x)", system: "a)\r\nX: (b\\é")?.fieldValue == "nicodeApp/1x (aX: b)")
         #expect(UserAgent(product: "日本", version: "1") == nil)
+        #expect(UserAgent(product: "a", system: "\u{1F} ~\u{7F}\u{80}")?.fieldValue == "a ( ~)")
         #expect(UserAgent(product: "a", version: "é", system: "é")?.fieldValue == "a")
     }
 }

@@ -29,6 +29,17 @@ import Testing
         #expect(value == ["a": [nil, 1, true], "b": ["c": "d"], "e": 0.5])
     }
 
+    private static let wrappers: [@Sendable (ParameterValue) -> ParameterValue] = [{ [$0] }, { ["k": $0] }]
+
+    @Test(arguments: wrappers.indices) func theBoundIsTheSameForArraysAndObjects(_ index: Int) throws {
+        var value: ParameterValue = 1
+        for _ in 1..<512 { value = Self.wrappers[index](value) }
+        _ = try JSONValue(["a": value] as Parameters)
+        let deep: Parameters = ["a": Self.wrappers[index](value)]
+        let error = #expect(throws: NetworkError.self) { try JSONValue(deep) }
+        #expect(error?.code == .invalidParameters)
+    }
+
     @Test func nestingHasABound() {
         var value: ParameterValue = 1
         for _ in 0..<600 { value = [value] }

@@ -63,12 +63,36 @@ import Testing
     @Test(
         arguments: [
             (true, "1"), (false, "0"), (3.0, "3"), (-2.0, "-2"), (0.5, "0.5"), (-0.0, "0"), (1e20, "1e+20"),
-            (.integer(.min), "-9223372036854775808"),
+            (.integer(.min), "-9223372036854775808"), (9_007_199_254_740_991.0, "9007199254740991"),
+            // From here on not every whole number is one.
+            (9_007_199_254_740_992.0, "9007199254740992.0"),
             (.integer(exactly: UInt64.max), "18446744073709551615"), ("3.0", "3.0"),
         ] as [(ParameterValue, String)])
     func scalarsHaveOneForm(_ value: ParameterValue, _ text: String) throws {
         let written = try QuerySerializer.standard.string(from: ["a": value]).replacing("%2B", with: "+")
         #expect(written == "a=" + text)
+    }
+
+    /// Scalars by what they are, all else by names and values: an order that does not change from run to run.
+    @Test(
+        arguments: [
+            (.set(["A", ["k": 1]]), "a=A&a[k]=1"), (.set(["z", ["k": 1]]), "a[k]=1&a=z"), (.set([["l": 2], ["k": 3]]), "a[k]=3&a[l]=2"),
+        ] as [(ParameterValue, String)])
+    func setsOfAllKindsHaveAnOrder(_ set: ParameterValue, _ query: String) throws {
+        let written = try Self.query(["a": set])
+        #expect(written == query)
+    }
+
+    private static let wrappers: [@Sendable (ParameterValue) -> ParameterValue] = [{ [$0] }, { ["k": $0] }, { .set([$0]) }]
+
+    @Test(arguments: wrappers.indices) func nestingHasABoundForContainersOfAllKinds(_ index: Int) throws {
+        var value: ParameterValue = 1
+        for _ in 1..<512 { value = Self.wrappers[index](value) }
+        let whole = try QuerySerializer.standard.string(from: ["a": value])
+        #expect(whole.hasSuffix("=1"))
+        let deep: Parameters = ["a": Self.wrappers[index](value)]
+        let error = #expect(throws: NetworkError.self) { try QuerySerializer.standard.string(from: deep) }
+        #expect(error?.code == .invalidParameters)
     }
 
     @Test func otherStylesAreThere() throws {

@@ -39,6 +39,14 @@ import Testing
         #expect(lines(block) == ["Accept;"])
     }
 
+    /// The lenient form keeps blanks, and libcurl leaves out a field that has nothing else.
+    @Test(arguments: [" ", "\t", " \t "]) func blanksAreAnEmptyValue(value: String) throws {
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .userAgent, lenientValue: Array(value.utf8)))
+        let block = try HeaderBlock(fields)
+        #expect(lines(block) == ["User-Agent;"])
+    }
+
     @Test func whatLibcurlWouldAddIsSuppressed() throws {
         let block = try HeaderBlock([.accept: "x"], suppressing: ["Expect", "Content-Type"])
         #expect(lines(block) == ["Accept: x", "Expect:", "Content-Type:"])
