@@ -118,16 +118,4 @@ struct HTTPBinTests {
             for try await difference in group { #expect(difference == 0) }
         }
     }
-
-    @Test func closuresHearTheSame() async throws {
-        let (ends, end) = AsyncStream.makeStream(of: Int.self)
-        session.request(url("/anything"), decoder: .json(Echo.self))
-            .onSuccess { echo in end.yield(echo.method == "GET" ? 1 : 0) }
-            .onFailure { _ in end.yield(-1) }
-            .start()
-        for await result in ends {
-            #expect(result == 1)
-            break
-        }
-    }
 }
