@@ -176,16 +176,19 @@ static int is_in_libc(void *frame) {
     return !dladdr(frame, &info) || !info.dli_fname || strstr(info.dli_fname, "/libc.so") != NULL;
 }
 
+/// Ends the process with success, and says at which call libcurl came to grief; returns where that cannot be written.
+static void tell_of_libcurl(int signal_number) {
+    char text[64];
+    int size = snprintf(text, sizeof text, "%ld %d\n", atomic_load(&chosen), signal_number);
+    int file = open(crash_report, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file >= 0 && write(file, text, (size_t)size) == size) _exit(0);
+}
+
 static void crashed(int signal_number) {
     void *frames[64];
     int depth = backtrace(frames, 64), index = 1;
     while (index < depth && is_in_libc(frames[index])) index++;
-    if (index < depth && is_in_libcurl(frames[index])) {
-        char text[64];
-        int size = snprintf(text, sizeof text, "%ld %d\n", atomic_load(&chosen), signal_number);
-        int file = open(crash_report, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        if (file >= 0 && write(file, text, (size_t)size) == size) _exit(0);
-    }
+    if (index < depth && is_in_libcurl(frames[index])) tell_of_libcurl(signal_number);
     backtrace_symbols_fd(frames, depth, STDERR_FILENO);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
@@ -199,10 +202,71 @@ void faults_report_crashes_of_libcurl(const char *path) {
     for (int index = 0; index < 4; index++) signal((int[]){SIGSEGV, SIGBUS, SIGFPE, SIGABRT}[index], crashed);
 }
 
-static void *make(size_t size) { return fails_now(allocations, "malloc") ? NULL : malloc(size); }
-static void *make_zeroed(size_t number, size_t size) { return fails_now(allocations, "calloc") ? NULL : calloc(number, size); }
-static void *resize(void *old, size_t size) { return fails_now(allocations, "realloc") ? NULL : realloc(old, size); }
-static char *copy(const char *text) { return fails_now(allocations, "strdup") ? NULL : strdup(text); }
+// A block that is freed twice would damage the heap silently, and the process would end wherever the next block is asked for. So each block has a
+// head that says whether it is alive, and freed ones are overwritten and kept for a while.
+struct block {
+    uint64_t state;
+    size_t size;
+    uint64_t padding[2];
+};
+static const uint64_t alive = 0x616c6976652e2e2e, freed = 0x66726565642e2e2e;
+enum { kept_blocks = 4096 };
+static struct block *kept[kept_blocks];
+static size_t kept_next;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *make_block(size_t size) {
+    struct block *block = malloc(sizeof *block + size);
+    if (!block) return NULL;
+    block->state = alive;
+    block->size = size;
+    return block + 1;
+}
+
+static void free_block(void *memory) {
+    if (!memory) return;
+    struct block *block = (struct block *)memory - 1;
+    if (block->state == freed) {
+        if (is_in_libcurl(__builtin_return_address(0))) tell_of_libcurl(SIGABRT);
+        abort();
+    }
+    // A library below libcurl made it: to libcurl all memory is one.
+    if (block->state != alive) return free(memory);
+    block->state = freed;
+    memset(memory, 0xDD, block->size);
+    pthread_mutex_lock(&kept_lock);
+    struct block *oldest = kept[kept_next];
+    kept[kept_next] = block;
+    kept_next = (kept_next + 1) % kept_blocks;
+    pthread_mutex_unlock(&kept_lock);
+    free(oldest);
+}
+
+static void *make(size_t size) { return fails_now(allocations, "malloc") ? NULL : make_block(size); }
+
+static void *make_zeroed(size_t number, size_t size) {
+    size_t total;
+    if (__builtin_mul_overflow(number, size, &total) || fails_now(allocations, "calloc")) return NULL;
+    void *memory = make_block(total);
+    return memory ? memset(memory, 0, total) : NULL;
+}
+
+static void *resize(void *old, size_t size) {
+    if (fails_now(allocations, "realloc")) return NULL;
+    if (old && ((struct block *)old - 1)->state != alive) return realloc(old, size);
+    void *memory = make_block(size);
+    if (!memory || !old) return memory;
+    size_t before = ((struct block *)old - 1)->size;
+    memcpy(memory, old, before < size ? before : size);
+    free_block(old);
+    return memory;
+}
+
+static char *copy(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *memory = fails_now(allocations, "strdup") ? NULL : make_block(size);
+    return memory ? memcpy(memory, text, size) : NULL;
+}
 
 int curl_global_init_mem(long, void *(*)(size_t), void (*)(void *), void *(*)(void *, size_t), char *(*)(const char *),
                          void *(*)(size_t, size_t));
@@ -210,7 +274,7 @@ int curl_global_init_mem(long, void *(*)(size_t), void (*)(void *), void *(*)(vo
 int curl_global_init(long flags) {
     REAL(int, curl_global_init, long);
     if (FAILS(curl_global_init)) return 2 /* CURLE_FAILED_INIT */;
-    return atomic_load(&owns_memory) ? curl_global_init_mem(flags, make, free, resize, copy, make_zeroed) : real(flags);
+    return atomic_load(&owns_memory) ? curl_global_init_mem(flags, make, free_block, resize, copy, make_zeroed) : real(flags);
 }
 
 // --- The system: descriptors, threads, files, sockets ---------------------------------------------------------------------------------

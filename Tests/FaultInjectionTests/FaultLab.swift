@@ -1,4 +1,5 @@
 import CFaults
+import CleanSlate
 import Foundation
 import Glibc
 import HTTPTypes
@@ -11,6 +12,8 @@ final class FaultLab {
     private var lines: [String] = []
     private var summary: [String] = []
     private(set) var isGood = true
+    /// What is there between two rounds. Taken once, so that what each round leaves behind adds up and shows.
+    private var baseline = ProcessInventory.now()
 
     init(_ setting: FaultSetting) { self.setting = setting }
 
@@ -18,6 +21,8 @@ final class FaultLab {
     private var title: String { setting.faults == .calls ? setting.path.rawValue : "\(setting.path.rawValue), \(setting.faults.rawValue)" }
 
     func run() async throws {
+        await Self.warmUp()
+        baseline = ProcessInventory.now()
         if setting.faults == .setUp { return try await failSetUp() }
         if setting.faults == .allocations {
             faults_own_memory()
@@ -25,7 +30,19 @@ final class FaultLab {
         }
         // Whatever opens lazily and for good is opened now.
         for _ in 0..<3 { _ = try await take(failing: 0) }
-        let count = try await take(failing: 0).calls
+        baseline = await settled()
+        // A body comes in more or fewer pieces: the calls of a round vary, and every number that may come has its turn.
+        var counts: [Int] = []
+        var refusals: [NetworkError] = []
+        for _ in 0..<3 {
+            let unharmed = try await take(failing: 0)
+            counts.append(unharmed.calls)
+            if let problem = unharmed.problem { complain("without a failing call: \(problem)") }
+            if let error = unharmed.error { refusals.append(error) }
+        }
+        // One may run out of its second on a busy machine.
+        if refusals.count == counts.count, let error = refusals.first { complain("without a failing call: \(error)") }
+        let (fewest, count) = (counts.min() ?? 0, counts.max() ?? 0)
         var failures: [String: Int] = [:]
         var errors: [String: Int] = [:]
         var recovered = 0
@@ -42,8 +59,32 @@ final class FaultLab {
             // The next one may be libcurl's end, and this process's with it.
             if setting.faults == .allocations { write() }
         }
+        let tally = FaultTally(calls: fewest, first: setting.first, failed: failures.values.reduce(0, +))
+        if let problem = tally.problem { complain(problem) }
         write()
     }
+
+    /// Dispatch opens what it waits with when it is first asked to, and keeps it.
+    private static func warmUp() async {
+        try? await Task.sleep(for: .milliseconds(1))
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().asyncAfter(wallDeadline: .now() + .milliseconds(1)) { continuation.resume() }
+        }
+    }
+
+    /// Until what three rounds without a failure have left is no more, or stays.
+    private func settled() async -> ProcessInventory {
+        var last = ProcessInventory.now()
+        for _ in 0..<Self.patience {
+            last = ProcessInventory.now()
+            if LiveObjects.snapshot().total == 0, !last.hasThreads { break }
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+        return last
+    }
+
+    /// Milliseconds: the network thread goes by itself, a moment after its last session, and nothing announces it.
+    private static let patience = 3_000
 
     /// libcurl is set up once in a process, and that fails; what comes after finds it as it is.
     private func failSetUp() async throws {
@@ -86,7 +127,6 @@ final class FaultLab {
     }
 
     private func take(failing number: Int) async throws -> Round {
-        let before = descriptors()
         let folder = NSTemporaryDirectory() + "scopednet-faults-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -116,23 +156,25 @@ final class FaultLab {
         await agent.idle()
         var round = Round(calls: faults_disarm(), failed: faults_failed().map { String(cString: $0) })
         if case .failure(let error) = outcome { round.error = error }
-        round.problem = await leftBehind(before, folder: folder, outcome)
+        round.problem = await leftBehind(folder, outcome)
         watch.cancel()
         return round
     }
 
-    private func leftBehind(_ before: Int, folder: String, _ outcome: Result<Void, NetworkError>) async -> String? {
+    private func leftBehind(_ folder: String, _ outcome: Result<Void, NetworkError>) async -> String? {
         if case .failure(let error) = outcome, error.message.isEmpty { return "an error without a word" }
-        // The network thread goes by itself, a moment after its last session; nothing announces it.
-        for _ in 0..<3_000 {
-            if LiveObjects.snapshot().total == 0, descriptors() <= before + 1 { break }
+        for _ in 0..<Self.patience {
+            if LiveObjects.snapshot().total == 0, ProcessInventory.now().excess(over: baseline) == nil { break }
             try? await Task.sleep(for: .milliseconds(1))
         }
         let live = LiveObjects.snapshot()
         if live.total != 0 { return "still alive: \(live)" }
-        let now = descriptors()
-        // One more may be Dispatch's own, opened with the first timer of a clock; more of ours would add up from round to round.
-        if now > before + 1 { return "\(before) descriptors became \(now)" }
+        let now = ProcessInventory.now()
+        if let excess = now.excess(over: baseline) {
+            // Said once, and not of all rounds that follow.
+            baseline = now
+            return excess
+        }
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         // A part that could not be unlinked because unlink was the call that failed is nobody's fault.
         if case .failure = outcome, !files.allSatisfy({ $0 == "upload" }), faults_failed().map({ String(cString: $0) }) != "unlink" {
@@ -140,8 +182,6 @@ final class FaultLab {
         }
         return nil
     }
-
-    private func descriptors() -> Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 
     // MARK: The paths
 

@@ -1,4 +1,5 @@
 import CFaults
+import CleanSlate
 import Foundation
 import Glibc
 
@@ -10,6 +11,8 @@ final class StoreFaultLab {
     let folder: String
     private var lines: [String] = []
     private(set) var isGood = true
+    /// What is there between two rounds. Taken once, so that what each round leaves behind adds up and shows.
+    private var baseline = ProcessInventory.now()
 
     init(_ setting: StoreFaultSetting) throws {
         self.setting = setting
@@ -22,6 +25,8 @@ final class StoreFaultLab {
         guard faults_own_disk() == 0 else { return complain("SQLite takes no other VFS") }
         try await makeTemplate()
         for _ in 0..<2 { _ = try await take(failing: 0) }
+        baseline = ProcessInventory.now()
+        if let problem = try await take(failing: 0).problem { complain("without a failing call: \(problem)") }
         for isBreaking in [false, true] {
             faults_disk_stays_broken(isBreaking ? 1 : 0)
             try await failEach(isBreaking)
@@ -30,7 +35,10 @@ final class StoreFaultLab {
     }
 
     private func failEach(_ isBreaking: Bool) async throws {
-        let count = try await take(failing: 0).calls
+        // Who waits for a lock asks more often: the calls of a round vary, and every number that may come has its turn.
+        var counts: [Int] = []
+        for _ in 0..<3 { counts.append(try await take(failing: 0).calls) }
+        let (fewest, count) = (counts.min() ?? 0, counts.max() ?? 0)
         var failures: [String: Int] = [:]
         var errors: [String: Int] = [:]
         var served = 0
@@ -41,8 +49,10 @@ final class StoreFaultLab {
             if let error = round.error { errors["\(error.code)", default: 0] += 1 } else { served += 1 }
             if let problem = round.problem { complain("call \(number) (\(name))\(isBreaking ? " and all after it" : ""): \(problem)") }
         }
+        let failed = failures.values.reduce(0, +)
+        if let problem = FaultTally(calls: fewest, failed: failed).problem { complain(problem) }
         let title = "store faults: \(setting.path.rawValue)\(isBreaking ? ", breaking" : "")"
-        lines.append("\(title): \(count) calls, \(failures.values.reduce(0, +)) failed (\(table(failures)))")
+        lines.append("\(title): \(count) calls, \(failed) failed (\(table(failures)))")
         lines.append("        without an error \(served); \(table(errors))")
         write()
     }
@@ -72,7 +82,6 @@ final class StoreFaultLab {
         let directory = folder + "/store"
         try? FileManager.default.removeItem(atPath: directory)
         if setting.path != .make { try FileManager.default.copyItem(atPath: folder + "/template", toPath: directory) }
-        let before = descriptors()
         let watch = watch(number)
         let events = Lock<[StoreEvent]>([])
         var configuration = configuration(directory)
@@ -102,7 +111,7 @@ final class StoreFaultLab {
         // A file that cannot be read is removed, also where the disk then takes no new one.
         let isRemoved = (Files.status(of: StoreFolder(directory).database)?.size ?? 0) == 0
         let isReplaced = isRemoved || events.withLock { $0.contains { if case .replaced = $0 { true } else { false } } }
-        if problem == nil { problem = await leftBehind(before, directory, round.failed) { engine == nil } }
+        if problem == nil { problem = await leftBehind(directory, round.failed) { engine == nil } }
         if problem == nil { problem = await kept(in: directory, outcome, isReplaced: isReplaced) }
         round.problem = problem
         watch.cancel()
@@ -120,19 +129,21 @@ final class StoreFaultLab {
         }
     }
 
-    private func leftBehind(_ before: Int, _ directory: String, _ failed: String?, isGone: () -> Bool) async -> String? {
+    private func leftBehind(_ directory: String, _ failed: String?, isGone: () -> Bool) async -> String? {
         // The store's threads go by themselves, a moment after it is closed; nothing announces it.
         for _ in 0..<3_000 {
-            if isGone(), descriptors() <= before { break }
+            if isGone(), ProcessInventory.now().excess(over: baseline) == nil { break }
             try? await Task.sleep(for: .milliseconds(1))
         }
         if !isGone() { return "the closed store is still alive" }
-        let now = descriptors()
-        if now > before { return "\(before) descriptors became \(now)" }
+        let now = ProcessInventory.now()
+        if let excess = now.excess(over: baseline) {
+            // Said once, and not of all rounds that follow.
+            baseline = now
+            return excess
+        }
         // A part that could not be removed because `unlink` was the call that failed is the next sweep's.
         let parts = Files.names(in: StoreFolder(directory).temporary)
         return parts.isEmpty || failed == "unlink" ? nil : "parts of bodies: \(parts)"
     }
-
-    private func descriptors() -> Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 }

@@ -18,7 +18,7 @@ void faults_exempt_thread(void);
 
 /// Called before libcurl is first used: its memory comes from functions that can fail.
 void faults_own_memory(void);
-/// Where libcurl itself ends the process by a signal, this file is written, with the number of the call that failed and that of the signal, and
+/// Where libcurl itself ends the process by a signal, or frees memory a second time, this file is written, with the number of the call that failed and that of the signal, and
 /// the process exits with success. Other crashes remain what they are.
 void faults_report_crashes_of_libcurl(const char *path);
 
