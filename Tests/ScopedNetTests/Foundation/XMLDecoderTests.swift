@@ -2,9 +2,10 @@ import CleanSlate
 import Foundation
 import FoundationXML
 import ScopedNet
-import ScopedNetFoundation
 import ScopedNetTestServer
 import Testing
+
+@testable import ScopedNetFoundation
 
 /// RES-7: XML by parser and by document.
 @Suite(.leavesNothing) struct XMLDecoderTests {
@@ -53,10 +54,20 @@ import Testing
     @Test(arguments: ["", "<a>", "no xml", "<a></b>"]) func malformedDocumentsAreErrors(text: String) async throws {
         let tree = try await value(text, Self.root)
         #expect(tree.failureCode == .decodingFailed)
+        if case .failure(let error) = tree {
+            #expect(text.isEmpty ? error.underlying is EmptyBodyError : error.underlying is MalformedXMLError)
+        }
         // One that ends too early looks whole to Foundation's parser.
         guard text != "<a>" else { return }
         let parsed = try await value(text, Self.elements)
         #expect(parsed.failureCode == .decodingFailed)
+    }
+
+    @Test func theErrorSaysWhere() async throws {
+        let result = try await value("<a>\n<b></c></a>", Self.root)
+        guard case .failure(let error) = result else { Issue.record("it was read"); return }
+        #expect((error.underlying as? MalformedXMLError)?.line == 2)
+        #expect(MalformedXMLError(line: 0, column: 0).description.contains("too early"))
     }
 
     @Test func anotherTypeIsNotRead() async throws {

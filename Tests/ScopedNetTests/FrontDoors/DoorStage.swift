@@ -13,6 +13,7 @@ enum Carrier: CaseIterable, Sendable {
 /// An answer that both carriers can give.
 enum DoorAnswer: Sendable {
     case ok(String)
+    case json(String)
     case status(Int)
     case redirect(String)
     /// The connection ends without a response.
@@ -81,6 +82,7 @@ extension DoorAnswer {
     fileprivate var reply: MockReply? {
         switch self {
         case .ok(let text): .ok(text)
+        case .json(let text): .json(text)
         case .status(let status): .status(status)
         case .redirect(let location): .redirect(to: location)
         case .hangUp: .failure(.connectionLost)
@@ -92,6 +94,7 @@ extension DoorAnswer {
     fileprivate var response: ScriptedResponse {
         switch self {
         case .ok(let text): .ok(text)
+        case .json(let text): .json(text)
         case .status(let status): .status(status)
         case .redirect(let location): .redirect(to: location)
         case .hangUp: ScriptedResponse.ok().ending(.hangUp)

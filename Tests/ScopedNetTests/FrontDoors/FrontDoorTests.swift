@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: FrontDoor.allCases, Carrier.allCases)
     func aBodyThatIsNoValueFails(door: FrontDoor, carrier: Carrier) async throws {
         try await carrier.withStage { stage in
-            stage.on("/a", .ok("no JSON"))
+            stage.on("/a", .json("no JSON"))
             let report = try await door.send(stage.session.get(stage.url("/a"), as: [Int].self))
             #expect(report.outcome == .failure(.decodingFailed))
         }
@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: FrontDoor.allCases, Carrier.allCases)
     func aValueIsDecoded(door: FrontDoor, carrier: Carrier) async throws {
         try await carrier.withStage { stage in
-            stage.on("/a", .ok("[1, 2]"))
+            stage.on("/a", .json("[1, 2]"))
             let report = try await door.send(stage.session.get(stage.url("/a"), as: [Int].self))
             #expect(report.outcome == .success("[1, 2]"))
         }

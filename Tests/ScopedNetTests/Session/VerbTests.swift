@@ -34,7 +34,7 @@ struct VerbTests {
     // REQ-18, REQ-19
     @Test func aQueryGoesToTheBaseURL() async throws {
         try await withAPI { house in
-            house.server.on("/api/items", .ok(#"[{"id":1}]"#))
+            house.server.on("/api/items", .json(#"[{"id":1}]"#))
             let items = try await house.session.get("items", query: ["tags": ["a b", "c"], "page": 2], as: [Item].self).value()
             let data = try await house.session.get("items?x=1#f", query: ["a": nil]).value()
             let sent = try await house.session.send("/api/items", query: [:])
@@ -48,7 +48,7 @@ struct VerbTests {
     // REQ-19
     @Test func eachVerbIsThere() async throws {
         try await withAPI { house in
-            house.server.on("/api/a") { request in request.method == "HEAD" ? .ok() : .ok(#"{"id":7}"#) }
+            house.server.on("/api/a") { request in request.method == "HEAD" ? .ok() : .json(#"{"id":7}"#) }
             let session = house.session
             let body = RequestBody.json(Item(id: 7))
             let post = try await session.post("a", query: ["q": 1], body: body, as: Item.self).value()
