@@ -30,7 +30,8 @@ struct HTTPBinDoorsTests {
         ("/anything", .value("GET")),
         ("/redirect-to?url=/anything&status_code=302", .value("GET")),
         ("/status/503", .failure(.unacceptableStatus)),
-        ("/robots.txt", .failure(.decodingFailed)),
+        ("/robots.txt", .failure(.unacceptableContentType)),
+        ("/json", .failure(.decodingFailed)),
         ("/redirect/9", .failure(.tooManyRedirects)),
         ("/delay/9", .failure(.firstByteTimeout)),
     ]

@@ -74,12 +74,15 @@ extension StoreEngine {
 
     /// Nobody else puts into a private store, so what is not in it is known without asking it. Of a sealed one that would take a hash with its key
     /// for each question.
-    private func learnKeys(_ database: StoreDatabase) {
+    func learnKeys(_ database: StoreDatabase) {
         guard door.current === database, !isShared, configuration.sealing == nil else { return }
         do throws(DatabaseFailure) {
-            let filter = try database.keyFilter()
-            state.withLock { $0.learn(filter) }
+            var filter: KeyFilter? = try database.keyFilter()
+            // Handed over: held here too, it would be copied under the lock by the first key that is added.
+            state.withLock { state in if let learned = filter.take() { state.learn(learned) } }
         } catch {
+            // It only spares questions: without it each of them is asked, and what else the disk cannot do its next user finds out.
+            guard case .corrupt = error else { return }
             handle(error, database, batch: nil)
         }
     }

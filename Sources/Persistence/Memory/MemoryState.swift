@@ -98,7 +98,7 @@ struct MemoryState {
     /// What the disk has is known from here on.
     ///
     /// - Parameter filter: everything on disk at a moment when nothing is being written.
-    mutating func learn(_ filter: KeyFilter) {
+    mutating func learn(_ filter: consuming KeyFilter) {
         diskKeys = filter
         queue.forEachPut { diskKeys?.insert($0) }
     }

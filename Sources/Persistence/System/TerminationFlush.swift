@@ -48,6 +48,9 @@ public final class TerminationFlush: Sendable {
     /// One is at work, or its thread still on its way out.
     static var isInstalled: Bool { installation.load(ordering: .acquiring) }
 
+    /// A signal is noted, and nobody has taken it out yet.
+    static var isPending: Bool { pending.load(ordering: .acquiring) != 0 }
+
     private static let installation = Atomic(false)
     /// What the handler may touch: read there without a lock, and made before any handler is.
     private static let bell = Atomic<Int32>(-1)
@@ -129,12 +132,11 @@ public final class TerminationFlush: Sendable {
             }
             restore()
             TerminationFlush.isHeard.store(false, ordering: .sequentiallyConsistent)
-            // Whoever is dropped while a signal is being noted does not take it along.
-            if signal == 0 { signal = TerminationFlush.pending.exchange(0, ordering: .sequentiallyConsistent) }
-            if signal != 0 {
-                flush()
-                kill(getpid(), signal)
-            }
+            // Neither what is noted while this one is dropped, nor what came behind the first, is left for the next one to hear.
+            let late = TerminationFlush.pending.exchange(0, ordering: .sequentiallyConsistent)
+            if signal != 0 || late != 0 { flush() }
+            if signal != 0 { kill(getpid(), signal) }
+            if late != 0, late != signal { kill(getpid(), late) }
             TerminationFlush.installation.store(false, ordering: .releasing)
         }
 

@@ -6,12 +6,18 @@ enum SmallFile {
     static func text(at path: String, limit: Int) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
+        defer {
+            let code = errno
+            close(descriptor)
+            errno = code
+        }
         var bytes = [UInt8](repeating: 0, count: min(limit, 4096))
         var count = 0
         while true {
             let got = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: count), $0.count - count) }
             if got < 0 && errno == EINTR { continue }
+            // A part would pass for the whole.
+            if got < 0 { return nil }
             guard got > 0 else { break }
             count += got
             guard count == bytes.count else { continue }

@@ -1,9 +1,11 @@
+import Glibc
+
 /// Starts and stops the thread that several monitors share: it is there while one of them is started.
 final class Engine: Sendable {
     private struct State {
         var run: MonitorRun?
-        /// The thread before, which may not have ended yet.
-        var previous: MonitorRun?
+        /// The end of the thread before, which may not have come yet. No more of that one is kept.
+        var previous: Latch?
     }
 
     let configuration: ReachabilityMonitor.Configuration
@@ -69,7 +71,7 @@ final class Engine: Sendable {
             let silence = member.state.withLock { $0.end(life) }
             guard silence != nil, let run = state.run, run.remove(member) else { return (silence, nil) }
             state.run = nil
-            state.previous = run
+            state.previous = run.ended
             return (silence, run)
         }
         if let ended {
@@ -79,7 +81,7 @@ final class Engine: Sendable {
         return silence
     }
 
-    private func open(after previous: MonitorRun?) throws(SystemFailure) -> MonitorRun {
+    private func open(after previous: Latch?) throws(SystemFailure) -> MonitorRun {
         let configuration = configuration
         let namespace = try HeldNamespace(configuration.namespace)
         return try namespace.run { () throws(SystemFailure) in
@@ -88,7 +90,8 @@ final class Engine: Sendable {
             do throws(SystemFailure) {
                 (run, loop) = try Self.openNetlink(configuration, namespace, previous)
             } catch {
-                guard error.meansRefused else { throw error }
+                // A netlink that takes requests and answers none is as good as refused.
+                guard error.meansRefused || error.code == ETIMEDOUT else { throw error }
                 (run, loop) = try Self.openPolling(configuration, namespace, previous)
             }
             // The thread lives in the namespace of the one that makes it.
@@ -98,7 +101,7 @@ final class Engine: Sendable {
     }
 
     private static func openNetlink(
-        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: MonitorRun?
+        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: Latch?
     ) throws(SystemFailure) -> (MonitorRun, MonitorLoop) {
         let kernel = try NetlinkKernel(classifier: InterfaceClassifier(usesSysfs: configuration.namespace == .current))
         let events = try NetlinkEvents(receiveBuffer: configuration.receiveBuffer)
@@ -109,13 +112,11 @@ final class Engine: Sendable {
     }
 
     private static func openPolling(
-        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: MonitorRun?
+        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: Latch?
     ) throws(SystemFailure) -> (MonitorRun, MonitorLoop) {
         let kernel = try PollingKernel(classifier: InterfaceClassifier(usesSysfs: configuration.namespace == .current))
         let backend = ReachabilityMonitor.Backend.polling(interval: configuration.pollingInterval)
-        // connect(2) asks the namespace of its thread: who joins this one from elsewhere has to come here for it.
-        let held = configuration.namespace == .current ? HeldNamespace.ofThisThread() : namespace
-        let run = try MonitorRun(configuration: configuration, kernel: kernel, backend: backend, namespace: held)
+        let run = try MonitorRun(configuration: configuration, kernel: kernel, backend: backend, namespace: namespace)
         let loop = try MonitorLoop(run: run, events: nil, previous: previous)
         try loop.prepare()
         return (run, loop)

@@ -3,14 +3,14 @@ import Glibc
 
 /// A namespace held open for as long as a thread watches it: what becomes of the caller's descriptor or of the path does not matter then.
 final class HeldNamespace: Sendable {
-    /// Negative: whichever a thread is in.
+    /// Negative: whichever a thread is in, where nothing tells one namespace from another.
     private let descriptor: Int32
 
     private init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     convenience init(_ namespace: NetworkNamespace) throws(SystemFailure) {
         switch namespace {
-        case .current: self.init(-1)
+        case .current: self.init(try Self.openMine())
         case .path(let path): try self.init(opening: path)
         case .descriptor(let descriptor):
             let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
@@ -26,8 +26,14 @@ final class HeldNamespace: Sendable {
         self.init(descriptor)
     }
 
-    /// That of this thread, for others to enter; where it cannot be opened, whichever they are in.
-    static func ofThisThread() -> HeldNamespace { (try? HeldNamespace(opening: Self.mine)) ?? HeldNamespace(-1) }
+    /// That of this thread, for others to enter; -1 where there is no /proc to tell.
+    private static func openMine() throws(SystemFailure) -> Int32 {
+        let descriptor = open(mine, O_RDONLY | O_CLOEXEC)
+        guard descriptor < 0 else { return descriptor }
+        let failure = SystemFailure("open(\(mine))")
+        if failure.meansShortage { throw failure }
+        return -1
+    }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 

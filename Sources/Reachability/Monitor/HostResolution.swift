@@ -47,8 +47,9 @@ struct HostResolution {
         return want()
     }
 
-    /// A run of the thread ended, and what it had under way with it.
+    /// A life of the member ended, and with it what was under way and what had failed.
     mutating func reset() {
+        hasFailed = false
         isUnderWay = false
         isWantedAgain = false
         failures = 0

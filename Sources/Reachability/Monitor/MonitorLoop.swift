@@ -19,7 +19,7 @@ final class MonitorLoop {
     private var throttle: EvaluationThrottle
     /// What the events since the last look took away.
     private var losses = Losses()
-    private var previous: MonitorRun?
+    private var previous: Latch?
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8 << 10, alignment: 16)
 
     /// The path everybody shares; when it changes, names are resolved again.
@@ -32,8 +32,8 @@ final class MonitorLoop {
     private var pollAt: Duration?
     private var retryNamesAt: Duration?
 
-    /// - Parameter previous: the thread before this one, which may still be in a callback.
-    init(run: MonitorRun, events: consuming NetlinkEvents?, previous: MonitorRun?) throws(SystemFailure) {
+    /// - Parameter previous: the end of the thread before this one, which may still be in a callback.
+    init(run: MonitorRun, events: consuming NetlinkEvents?, previous: Latch?) throws(SystemFailure) {
         self.run = run
         netlink = run.kernel as? NetlinkKernel
         throttle = EvaluationThrottle(window: run.configuration.lookWindow)
@@ -76,7 +76,7 @@ final class MonitorLoop {
 
     func main() {
         // Calls never overlap: what the last run's thread is still in comes first.
-        previous?.ended.wait()
+        previous?.wait()
         previous = nil
         tell()
         while turn() {}

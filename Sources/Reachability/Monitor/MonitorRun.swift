@@ -118,27 +118,30 @@ final class MonitorRun: Sendable {
     /// A member that was stopped meanwhile, or started again with another run, is not this one's to resolve for.
     func resolve(_ member: Member) {
         guard case .host(let name) = member.target.subject else { return }
-        let isWanted = member.state.withLock { state in state.belongs(to: ObjectIdentifier(self)) && state.resolution.want() }
-        if isWanted { startResolving(name, member) }
+        let life = member.state.withLock { state in
+            state.belongs(to: ObjectIdentifier(self)) && state.resolution.want() ? state.life : nil
+        }
+        if let life { startResolving(name, member, life) }
     }
 
-    private func startResolving(_ name: String, _ member: Member) {
+    /// - Parameter life: that in which the answer was asked for. To the next one it would be older than the reason to ask.
+    private func startResolving(_ name: String, _ member: Member, _ life: UInt64) {
         // RFC 6761: always this machine.
         if name.lowercased() == "localhost" {
-            finishResolving(name, member, ["127.0.0.1", "::1"].compactMap { IPAddress($0) })
+            finishResolving(name, member, life, ["127.0.0.1", "::1"].compactMap { IPAddress($0) })
             return
         }
         resolver.resolve(name) { [weak self, weak member] answer in
             guard let self, let member else { return }
-            self.finishResolving(name, member, answer)
+            self.finishResolving(name, member, life, answer)
             self.wake(.evaluate)
         }
     }
 
-    private func finishResolving(_ name: String, _ member: Member, _ answer: [IPAddress]?) {
+    private func finishResolving(_ name: String, _ member: Member, _ life: UInt64, _ answer: [IPAddress]?) {
         let again = member.state.withLock { state in
-            state.belongs(to: ObjectIdentifier(self)) && state.resolution.finish(answer, now: Monotonic.now())
+            state.belongs(to: ObjectIdentifier(self)) && state.life == life && state.resolution.finish(answer, now: Monotonic.now())
         }
-        if again { startResolving(name, member) }
+        if again { startResolving(name, member, life) }
     }
 }

@@ -12,9 +12,24 @@ final class CacheFlights: Sendable {
 
     private struct Flight {
         let leader: RunCore
-        var followers: [UInt64: Follower] = [:]
+        private(set) var followers: [UInt64: Follower] = [:]
+        /// How many there are of each level: with thousands of followers nobody goes through all of them each time one comes or goes.
+        private var counts = [Int](repeating: 0, count: Priority.allCases.count)
         /// The highest level among the followers.
-        var level: UInt8 { followers.values.reduce(0) { max($0, $1.priority.level) } }
+        var level: UInt8 { UInt8(counts.lastIndex { $0 > 0 } ?? 0) }
+
+        init(leader: RunCore) { self.leader = leader }
+
+        mutating func join(_ id: UInt64, _ follower: Follower) {
+            if let former = followers.updateValue(follower, forKey: id) { counts[Int(former.priority.level)] -= 1 }
+            counts[Int(follower.priority.level)] += 1
+        }
+
+        mutating func leave(_ id: UInt64) -> Follower? {
+            guard let gone = followers.removeValue(forKey: id) else { return nil }
+            counts[Int(gone.priority.level)] -= 1
+            return gone
+        }
     }
 
     private struct State {
@@ -40,7 +55,7 @@ final class CacheFlights: Sendable {
     /// - Returns: false when there is no flight any more.
     func follow(_ key: CacheKey, _ id: UInt64, _ priority: Priority, _ land: @escaping @Sendable () -> Void) -> Bool {
         let leader = state.withLock { state -> RunCore? in
-            state.flights[key]?.followers[id] = Follower(priority: priority, land: land)
+            state.flights[key]?.join(id, Follower(priority: priority, land: land))
             return state.flights[key]?.leader
         }
         if let leader { settlePriority(of: leader, key) }
@@ -61,7 +76,7 @@ final class CacheFlights: Sendable {
     /// A follower waits no longer. When it was the last, and the leader's owner has gone too, nobody wants the answer any more.
     func leave(_ key: CacheKey, _ id: UInt64) {
         let (gone, leader, isLast) = state.withLock { state -> (Follower?, RunCore?, Bool) in
-            guard let gone = state.flights[key]?.followers.removeValue(forKey: id), let flight = state.flights[key] else {
+            guard let gone = state.flights[key]?.leave(id), let flight = state.flights[key] else {
                 return (nil, nil, false)
             }
             return (gone, flight.leader, flight.followers.isEmpty)

@@ -125,7 +125,7 @@ public final class ResponseCache: Sendable {
 
 /// What came of the requests that asked a cache.
 public struct CacheStatistics: Sendable, Hashable {
-    /// Answered from the cache without asking a server first.
+    /// Answered from the cache without a server's word: none was asked first, none could be, or its answer was an error.
     public internal(set) var hits = 0
     /// Answered from the cache after the server said that it is still right.
     public internal(set) var validated = 0

@@ -72,7 +72,7 @@ package struct CookieOrigin: Sendable, Hashable {
         isSecure = scheme == "https"
         self.host = host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
         self.path = path.utf8.first == UInt8(ascii: "/") ? path : "/"
-        isAddress = IPLiteral(host) != nil
+        isAddress = IPLiteral(self.host) != nil
     }
 
     /// The path as far as its last slash, without it (section 5.1.4).

@@ -15,19 +15,46 @@ public import Persistence
 ///
 /// All calls are safe from any thread and none waits for the disk; what changes is written at once, in the background. Cookies without an
 /// expiry end with the jar. A store keeps them in a folder of 0700, and sealed where its configuration says so; where it cannot be used, the
-/// memory works alone.
+/// memory works alone. Jars of one folder in one process share its store; a second process with the same folder works in memory.
+///
+/// Which domains are public suffixes libpsl says where it is installed (it comes with libcurl on most systems), else rules of thumb:
+/// ``knowsPublicSuffixes``.
 public final class CookieJar: Sendable {
     private struct State {
         var table: CookieTable
         /// Changed, and not on disk.
         var unsaved: Set<Cookie.Key> = []
+        /// What is on disk is not what there is: all of it is written anew.
+        var rewrites = false
+        var isLoaded = false
         var saving: Task<StoreError?, Never>?
+
+        var hasChanges: Bool { rewrites || !unsaved.isEmpty }
+
+        mutating func note(_ keys: some Sequence<Cookie.Key>) {
+            unsaved.formUnion(keys)
+            unsaved.formUnion(table.takeEvicted())
+            // A disk that takes nothing must not make a list without end of what it is owed.
+            if unsaved.count > CookieJar.mostUnsaved { rewriteAll() }
+        }
+
+        mutating func rewriteAll() {
+            rewrites = true
+            unsaved = []
+        }
     }
+
+    private static let mostUnsaved = 10_000
+    /// As libcurl: of one response no more are taken.
+    private static let mostInResponse = 50
 
     private let state: Lock<State>
     private let store: Store?
     private let namespace: String
     private let now: @Sendable () -> Double
+
+    /// Whether the list of public suffixes is there. Without it cookies may be set for domains such as `github.io`.
+    public static var knowsPublicSuffixes: Bool { PublicSuffixes.isComplete }
 
     /// In memory alone.
     public convenience init() { self.init(store: nil, partition: "", now: { Date.now.timeIntervalSince1970 }) }
@@ -44,13 +71,31 @@ public final class CookieJar: Sendable {
 
     /// A jar that outlives the program, in a folder of your own, or sealed.
     public convenience init(_ configuration: StoreConfiguration, partition: String = "") async {
-        await self.init(Store(configuration), partition: partition)
+        await self.init(Self.store(configuration), partition: partition)
     }
 
     /// One of several jars in a store.
     public convenience init(_ store: Store, partition: String = "") async {
         self.init(store: store, partition: partition, now: { Date.now.timeIntervalSince1970 })
         await load()
+    }
+
+    private struct WeakStore {
+        weak var store: Store?
+    }
+
+    private static let stores = Lock<[String: WeakStore]>([:])
+
+    /// A store has its folder for itself, so the jars of a folder share it.
+    private static func store(_ configuration: StoreConfiguration) -> Store {
+        if let store = stores.withLock({ $0[configuration.directory]?.store }) { return store }
+        let made = Store(configuration)
+        return stores.withLock { stores in
+            if let store = stores[configuration.directory]?.store { return store }
+            stores = stores.filter { $0.value.store != nil }
+            stores[configuration.directory] = WeakStore(store: made)
+            return made
+        }
     }
 
     package init(store: Store?, partition: String, now: @escaping @Sendable () -> Double) {
@@ -87,15 +132,24 @@ public final class CookieJar: Sendable {
         return receive([field], from: url).contains { if case .refused = $0 { false } else { true } }
     }
 
-    public func removeAll() { remove { _ in true } }
-
-    /// Removes all that answer to the description, such as those of one domain.
-    public func remove(where isUnwanted: (Cookie) -> Bool) {
-        let unwanted = state.withLock { $0.table.all }.filter(isUnwanted).map(\.key)
+    /// Nothing of this partition is left, on disk either once that is written.
+    public func removeAll() {
         state.withLock { state in
-            let unwanted = Set(unwanted)
-            state.table.removeAll { unwanted.contains($0.key) }
-            state.unsaved.formUnion(unwanted)
+            state.table.removeAll()
+            state.isLoaded = true
+            state.rewriteAll()
+        }
+        save()
+    }
+
+    /// Removes all that answer to the description, such as those of one domain. One that a response replaces meanwhile stays.
+    public func remove(where isUnwanted: (Cookie) -> Bool) {
+        let unwanted = state.withLock { $0.table.all }.filter(isUnwanted)
+        state.withLock { state in
+            let keys = unwanted.filter { state.table[$0.key]?.value == $0.value }.map(\.key)
+            let gone = Set(keys)
+            state.table.removeAll { gone.contains($0.key) }
+            state.note(keys)
         }
         save()
     }
@@ -130,14 +184,15 @@ public final class CookieJar: Sendable {
         let now = now()
         let origin = CookieOrigin(url)
         let decisions = state.withLock { state in
-            fields.map { field in
-                let decision = state.table.receive(field, from: origin, now: now)
-                switch decision {
-                case .stored(let key), .removed(let key): state.unsaved.insert(key)
-                case .refused: break
-                }
-                return decision
-            }
+            let decisions = fields.prefix(Self.mostInResponse).map { state.table.receive($0, from: origin, now: now) }
+            state.note(
+                decisions.compactMap { decision in
+                    switch decision {
+                    case .stored(let key), .removed(let key): key
+                    case .refused: nil
+                    }
+                })
+            return decisions
         }
         save()
         return decisions
@@ -146,48 +201,72 @@ public final class CookieJar: Sendable {
     // MARK: Keeping
 
     private func load() async {
-        guard let records = try? await store?.records(in: namespace) else { return }
+        guard let store, !state.withLock({ $0.isLoaded }), let records = try? await store.records(in: namespace) else { return }
         let cookies = records.compactMap { try? JSONDecoder().decode(Cookie.self, from: $0.data) }
         let now = now()
         state.withLock { state in
+            guard !state.isLoaded else { return }
+            state.isLoaded = true
             for cookie in cookies { state.table.restore(cookie, now: now) }
+            state.note([])
         }
+        try? await store.removeExpiredRecords()
     }
 
     /// One writer at a time; what changes meanwhile is its next piece of work.
     private func save() {
         guard let store else {
-            state.withLock { $0.unsaved = [] }
+            state.withLock { state in
+                state.unsaved = []
+                state.rewrites = false
+            }
             return
         }
         state.withLock { state in
-            guard state.saving == nil, !state.unsaved.isEmpty else { return }
+            guard state.saving == nil, state.hasChanges else { return }
             state.saving = Task { await self.write(to: store) }
         }
     }
 
+    private struct Batch {
+        var replacesAll = false
+        var cookies: [(key: Cookie.Key, cookie: Cookie?)] = []
+    }
+
     private func write(to store: Store) async -> StoreError? {
         while true {
-            let batch = state.withLock { state -> [(Cookie.Key, Cookie?)] in
-                defer { state.unsaved = [] }
-                if state.unsaved.isEmpty { state.saving = nil }
-                return state.unsaved.map { ($0, state.table[$0]) }
+            // A disk that has come back holds what was kept before.
+            await load()
+            let batch = state.withLock { state -> Batch? in
+                guard state.hasChanges else {
+                    state.saving = nil
+                    return nil
+                }
+                defer {
+                    state.unsaved = []
+                    state.rewrites = false
+                }
+                if state.rewrites { return Batch(replacesAll: true, cookies: state.table.all.map { ($0.key, $0) }) }
+                return Batch(cookies: state.unsaved.map { ($0, state.table[$0]) })
             }
-            guard !batch.isEmpty else { return nil }
-            // One that ends with the jar replaces one that did not.
-            let kept = batch.compactMap { $0.1 }.filter { $0.expires != nil }
-            let gone = batch.filter { $0.1?.expires == nil }.map { $0.0.recordName }
-            do throws(StoreError) {
-                try await store.setRecords(kept.compactMap(\.record), in: namespace)
-                if !gone.isEmpty { try await store.removeRecords(gone, in: namespace) }
-            } catch {
+            guard let batch else { return nil }
+            do throws(StoreError) { try await write(batch, to: store) } catch {
                 state.withLock { state in
-                    state.unsaved.formUnion(batch.map { $0.0 })
+                    if batch.replacesAll { state.rewriteAll() } else { state.note(batch.cookies.map(\.key)) }
                     state.saving = nil
                 }
                 return error
             }
         }
+    }
+
+    private func write(_ batch: Batch, to store: Store) async throws(StoreError) {
+        if batch.replacesAll { try await store.removeRecords(nil, in: namespace) }
+        // One that ends with the jar replaces one that did not.
+        let kept = batch.cookies.compactMap(\.cookie).filter { $0.expires != nil }
+        let gone = batch.cookies.filter { $0.cookie?.expires == nil }.map(\.key.recordName)
+        if !kept.isEmpty { try await store.setRecords(kept.compactMap(\.record), in: namespace) }
+        if !gone.isEmpty, !batch.replacesAll { try await store.removeRecords(gone, in: namespace) }
     }
 }
 

@@ -24,6 +24,10 @@ package struct CookieTable: Sendable {
     }
 
     private var cookies: [Cookie.Key: Cookie] = [:]
+    /// How many a domain has: most have few, and nothing is counted for those.
+    private var counts: [String: Int] = [:]
+    /// Made room since they were last asked for.
+    private var evicted: Set<Cookie.Key> = []
     private let limits: Limits
     /// Whether a domain is one that belongs to nobody, such as `co.uk`.
     private let isPublicSuffix: @Sendable (String) -> Bool
@@ -41,7 +45,24 @@ package struct CookieTable: Sendable {
     /// Puts back what was kept before.
     package mutating func restore(_ cookie: Cookie, now: Double) {
         guard !cookie.isExpired(at: now), cookies[cookie.key] == nil else { return }
-        cookies[cookie.key] = cookie
+        put(cookie)
+        evict(sparing: cookie.key, now: now)
+    }
+
+    /// What has made room for others, each once.
+    package mutating func takeEvicted() -> Set<Cookie.Key> {
+        defer { evicted = [] }
+        return evicted
+    }
+
+    private mutating func put(_ cookie: Cookie) {
+        if cookies.updateValue(cookie, forKey: cookie.key) == nil { counts[cookie.key.domain, default: 0] += 1 }
+    }
+
+    private mutating func take(_ key: Cookie.Key) {
+        guard cookies.removeValue(forKey: key) != nil else { return }
+        let left = (counts[key.domain] ?? 1) - 1
+        counts[key.domain] = left > 0 ? left : nil
     }
 
     /// Section 5.2: the same scheme, and the same domain below a public suffix.
@@ -66,7 +87,7 @@ package struct CookieTable: Sendable {
         cookies.values.sorted { ($0.key.domain, $0.key.path, $0.key.name) < ($1.key.domain, $1.key.path, $1.key.name) }
     }
     package mutating func removeAll(where isUnwanted: (Cookie) -> Bool = { _ in true }) {
-        cookies = cookies.filter { !isUnwanted($0.value) }
+        for cookie in cookies.values.filter(isUnwanted) { take(cookie.key) }
     }
 
     // MARK: Keeping
@@ -80,15 +101,16 @@ package struct CookieTable: Sendable {
         }
         let key = Cookie.Key(
             name: request.name, domain: domain.name, path: request.path ?? origin.defaultPath, isHostOnly: domain.isHostOnly)
-        if let refusal = refusal(of: request, key, origin) { return .refused(refusal) }
+        if let refusal = refusal(of: request, key, origin, now) { return .refused(refusal) }
         let cookie = Cookie(
             key: key, value: request.value, isSecure: request.isSecure, isHTTPOnly: request.isHTTPOnly, sameSite: request.sameSite,
-            expires: expiry(of: request, now), created: cookies[key]?.created ?? now, lastUsed: now)
+            expires: expiry(of: request, now), created: cookies[key].flatMap { $0.isExpired(at: now) ? nil : $0.created } ?? now,
+            lastUsed: now)
         guard !cookie.isExpired(at: now) else {
-            cookies[key] = nil
+            take(key)
             return .removed(key)
         }
-        cookies[key] = cookie
+        put(cookie)
         evict(sparing: key, now: now)
         return .stored(key)
     }
@@ -104,14 +126,15 @@ package struct CookieTable: Sendable {
         return .success((domain, false))
     }
 
-    private func refusal(of request: SetCookie, _ key: Cookie.Key, _ origin: CookieOrigin) -> Refusal? {
+    private func refusal(of request: SetCookie, _ key: Cookie.Key, _ origin: CookieOrigin, _ now: Double) -> Refusal? {
         if request.isSecure, !origin.isSecure { return .insecureOrigin }
         if request.sameSite == SetCookie.SameSite.none, !request.isSecure { return .sameSiteNoneWithoutSecure }
         if breaksPrefix(request, key) { return .prefixRule }
         // Who reads the wire must not replace what only https may set.
         guard !request.isSecure, !origin.isSecure else { return nil }
         let isOverlaid = cookies.values.contains { known in
-            known.isSecure && known.key.name == key.name && CookieOrigin.path(key.path, matches: known.key.path)
+            known.isSecure && !known.isExpired(at: now) && known.key.name == key.name
+                && CookieOrigin.path(key.path, matches: known.key.path)
                 && (Self.domain(known.key.domain, matches: key.domain) || Self.domain(key.domain, matches: known.key.domain))
         }
         return isOverlaid ? .secureOverwritten : nil
@@ -136,9 +159,8 @@ package struct CookieTable: Sendable {
 
     /// First what has expired, then of a domain with too many, then of all: those without `Secure` first, the longest unused first.
     private mutating func evict(sparing key: Cookie.Key, now: Double) {
-        let inDomain = cookies.values.filter { $0.key.domain == key.domain }
-        guard inDomain.count > limits.perDomain || cookies.count > limits.total else { return }
-        cookies = cookies.filter { !$0.value.isExpired(at: now) }
+        guard counts[key.domain] ?? 0 > limits.perDomain || cookies.count > limits.total else { return }
+        for cookie in cookies.values.filter({ $0.isExpired(at: now) }) { drop(cookie.key) }
         drop(cookies.values.filter { $0.key.domain == key.domain }, to: limits.perDomain, sparing: key)
         drop(Array(cookies.values), to: limits.total, sparing: key)
     }
@@ -149,7 +171,12 @@ package struct CookieTable: Sendable {
             if left.isSecure != right.isSecure { return !left.isSecure }
             return (left.lastUsed, left.created) < (right.lastUsed, right.created)
         }
-        for cookie in order.prefix(candidates.count - limit) { cookies[cookie.key] = nil }
+        for cookie in order.prefix(candidates.count - limit) { drop(cookie.key) }
+    }
+
+    private mutating func drop(_ key: Cookie.Key) {
+        take(key)
+        evicted.insert(key)
     }
 
     // MARK: Sending

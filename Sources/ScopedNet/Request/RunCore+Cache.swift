@@ -194,6 +194,9 @@ extension RunCore {
             options: exchange.options, wantsMilestones: exchange.wantsMilestones, repeatsSilently: exchange.repeatsSilently,
             requestID: run.id)
         run.drive.isRefresh = true
+        // How it came there decides about cookies.
+        run.drive.hasJarCookies = drive.hasJarCookies
+        run.drive.visits = drive.visits
         run.drive.cache = visit
         _ = agent.add(run)
         run.begin()
@@ -247,6 +250,12 @@ extension RunCore {
         if hasStream {
             // Whoever has the head finds nothing any more of what it says is wrong.
             visit.applyChanges()
+            guard template.options.validation.accepts(head.status) else {
+                // Nobody has this one. Another attempt may follow, whose head says something new; this one's changes are made.
+                visit.outcome = nil
+                drive.cacheStatus = outcome.status
+                return nil
+            }
             drive.cache = nil
             note(outcome.status)
             return nil
@@ -285,7 +294,9 @@ extension RunCore {
     private func answer(_ outcome: CacheOutcome, _ visit: CacheVisit, _ result: TransferResult) {
         switch outcome.answer {
         case .received: conclude(result, turn: nil)
-        case .stored(let answer): serve(answer, CacheUse(visit), isValidated: true, turn: nil)
+        case .stored(let answer):
+            // An error that a stale response takes the place of says nothing about it.
+            serve(answer, CacheUse(visit), isValidated: outcome.storage.reason != .staleIsBetter, turn: nil)
         case .again(let forward): again(forward, visit)
         case .joined(let head, let pieces):
             guard let body = visit.joined(pieces, result.body) else {
@@ -345,8 +356,8 @@ extension RunCore {
         defer { endFlight() }
         drive.cache = nil
         note(drive.cacheStatus ?? CacheStatus(forward: visit.forward.reason))
-        if !visit.isRefresh, result.error == nil { visit.cache.count { $0.misses += 1 } }
-        guard visit.stores, mayStoreValue else { return }
+        if !visit.isRefresh, !hasStream, result.error == nil { visit.cache.count { $0.misses += 1 } }
+        guard visit.stores, mayStoreValue(result) else { return }
         if let path = template.destination, drive.isFileCommitted {
             // The file holds the decoded bytes, and the server's are what is stored.
             guard result.head?.contentEncoding == nil else { return }

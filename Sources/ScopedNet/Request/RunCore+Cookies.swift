@@ -28,10 +28,18 @@ extension RunCore {
         return (try? session.headerBlock(fields, method: method, body: body)) ?? headers
     }
 
+    /// What the failed attempt has set counts. On its way through a cache the exchange keeps what it began with: whose answer it is, where
+    /// `Vary` names `Cookie`, was decided by that.
+    func cookiesOfRetry() -> HeaderBlock {
+        let last = exchange
+        return drive.cache == nil ? withCookies(last.headers, to: last.url, method: last.method, body: last.body) : last.headers
+    }
+
     /// Network thread, with the head of every hop and attempt.
     func keepCookies(_ head: ResponseHead) {
         guard let jar, mayGoOn else { return }
-        let fields = head.headers[values: .setCookie]
+        // As they came: HTTPFields makes blanks of the control characters that a cookie is refused for.
+        let fields = head.withFields { $0.values(of: "set-cookie") }
         if !fields.isEmpty { jar.receive(fields, from: exchange.url) }
     }
 }

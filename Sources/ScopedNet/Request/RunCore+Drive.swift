@@ -360,7 +360,7 @@ extension RunCore {
         drive.cache?.outcome = nil
         exchange = TransferRequest(
             url: exchange.url, method: exchange.method,
-            headers: withCookies(exchange.headers, to: exchange.url, method: exchange.method, body: exchange.body), body: exchange.body,
+            headers: cookiesOfRetry(), body: exchange.body,
             options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options,
             wantsProgress: exchange.wantsProgress,
             wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, repeatsSilently: exchange.repeatsSilently,

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// How the run leaves the agent.
@@ -30,10 +31,18 @@ extension RunCore {
         guard noteRetired() else { return }
         agent.remove(self)
         if onLane {
-            mustSettle = true
+            settler.store(UInt(pthread_self()), ordering: .sequentiallyConsistent)
         } else {
             agent.settle(id)
         }
+    }
+
+    /// Whether this thread has just retired the run. Another may be at an item of the same run: an `await` ends on the caller's thread where
+    /// memory has the answer, and a cancellation on the executor.
+    func takeSettling() -> Bool {
+        let here = UInt(pthread_self())
+        return settler.load(ordering: .relaxed) == here
+            && settler.compareExchange(expected: here, desired: 0, ordering: .sequentiallyConsistent).exchanged
     }
 
     /// - Returns: true for the one who is to take the run out of the agent.

@@ -31,7 +31,10 @@ extension RunCore {
     /// The bytes to be served; nil when there are none. Of an error no more than its place in the error has room for.
     private func wantedRange(of answer: CachedAnswer, _ use: CacheUse) -> Range<Int64>? {
         guard let range = use.range(of: answer) else { return nil }
-        if template.options.validation.accepts(answer.head.status) { return range }
+        if template.options.validation.accepts(answer.head.status) {
+            // As over the network, where no limit is for a body that nobody looks at.
+            return decoder.wantsBody || template.destination != nil ? range : nil
+        }
         let most = max(0, min(template.errorBodyBytes, template.options.maxBodyBytes))
         return range.lowerBound..<min(range.upperBound, range.lowerBound + Int64(most))
     }

@@ -21,6 +21,7 @@ extension RunCore: TransferSink {
         StepDoor.pass(.headReceived, self.id)
         feed?.push(observed: .headReceived(head), from: self, turn: turn)
         keepCookies(head)
+        drive.isTypeRefused = false
         if let destination = cacheDestination(head) { return destination }
         // What is stored must be whole, also where the caller gets a beginning.
         if drive.cache?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
@@ -29,8 +30,11 @@ extension RunCore: TransferSink {
         }
         if isFollowed(head) { return .memoryPrefix(limit: template.errorBodyBytes) }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
-        // What is in a cache's flight is not for this run alone, and comes whole.
-        if drive.cache == nil, !acceptsType(head, isEmpty: head.contentLength == 0) { return .memoryPrefix(limit: template.errorBodyBytes) }
+        // What is in a cache's flight is not for this run alone, and comes whole; a file and a stream are.
+        if drive.cache == nil || template.destination != nil, !acceptsType(head, isEmpty: head.contentLength == 0) {
+            drive.isTypeRefused = true
+            return .memoryPrefix(limit: template.errorBodyBytes)
+        }
         feed?.pushHead(head, from: self, turn: turn)
         return bodyDestination()
     }

@@ -33,17 +33,21 @@ extension RunCore {
     }
 
     /// What was made of the response may be stored with it.
-    var mayStoreValue: Bool {
+    func mayStoreValue(_ result: TransferResult) -> Bool {
         switch outcome {
         case .success(let response): template.options.shouldCache?(response.anyValue, response.parts.head) ?? true
         // Statuses that are not accepted are stored by the rules of HTTP alone; what could not be decoded is of no use.
         case .failure: false
         // No value was made, so the program's question about it has no answer.
-        case nil: template.options.shouldCache == nil || !worksForOthers
+        case nil where worksForOthers && template.options.shouldCache != nil: false
+        // Nor was its type looked at, where the status is a success.
+        case nil:
+            result.head.map { !template.options.validation.accepts($0.status) || acceptsType($0, isEmpty: result.body.isEmpty) } ?? true
         }
     }
 
-    var refreshDecoder: AnyDecoder { template.options.shouldCache == nil ? ResponseDecoder.data.any : decoder }
+    /// Makes nothing of the body where nobody asks for the value, but is as particular about its type.
+    var refreshDecoder: AnyDecoder { template.options.shouldCache == nil ? .data(accepting: decoder.types) : decoder }
 
     /// The value of a stored response, for the first of two deliveries; nil when nobody wants it or it cannot be made.
     func makeCached(_ result: TransferResult) -> AnyResponse? {
@@ -72,7 +76,7 @@ extension RunCore {
 
     /// Before anything is decoded, and before a file is replaced.
     private func checkType(_ head: ResponseHead, _ body: Data) throws(NetworkError) {
-        guard !acceptsType(head, isEmpty: body.isEmpty && drive.file == nil) else { return }
+        guard drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0) else { return }
         var error = NetworkError.unacceptableType(head)
         if let coding = head.contentEncoding {
             error.body = ContentCoding.decodedPrefix(body, coding: coding, limits: DecodingLimits(maxOutputBytes: template.errorBodyBytes))

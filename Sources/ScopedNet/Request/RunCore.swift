@@ -51,8 +51,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
     /// Whether the transport was ever asked to do something: until then no server can know of the run.
     let reachedTransport = Atomic<Bool>(false)
 
-    // Delivery executor only.
-    var mustSettle = false
+    /// The thread that retired the run on a delivery executor, and is to settle the agent's count when it has let the run go. Zero: nobody is.
+    let settler = Atomic<UInt>(0)
 
     // Guarded by the agent's shard.
     var agentNext: Unmanaged<RunCore>?
@@ -88,6 +88,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
         /// Another run's answer has come for it.
         var isCollapsed = false
         var source = ResponseSource.network
+        /// The head was of a type that is not accepted, and so the body went nowhere.
+        var isTypeRefused = false
         /// The jar has filled the `Cookie` field in, not the caller.
         var hasJarCookies = false
         /// The fields as they were before the cache added its own.

@@ -71,6 +71,7 @@ enum Charset {
                     let reason = errno
                     output.append(contentsOf: piece[..<(piece.count - targetLeft)])
                     if status != -1 || reason == E2BIG { continue }
+                    output.append(contentsOf: held(converter))
                     output.append(contentsOf: "\u{FFFD}".utf8)
                     // Incomplete at the end: nothing can follow.
                     guard reason == EILSEQ, sourceLeft > unit else { return }
@@ -79,6 +80,19 @@ enum Charset {
                 }
             }
         }
+        output.append(contentsOf: held(converter))
         return String(decoding: output, as: UTF8.self)
+    }
+
+    /// Some encodings write marks behind their letters: the converter holds a letter back until it knows.
+    private static func held(_ converter: iconv_t) -> [UInt8] {
+        var piece = [UInt8](repeating: 0, count: 64)
+        let count = piece.withUnsafeMutableBytes { piece in
+            var target = piece.baseAddress?.assumingMemoryBound(to: CChar.self)
+            var left = piece.count
+            iconv(converter, nil, nil, &target, &left)
+            return piece.count - left
+        }
+        return Array(piece[..<count])
     }
 }

@@ -15,7 +15,7 @@ public struct ContentTypeValidation: Sendable, Hashable {
     /// Everything, also what the decoder does not expect: for servers that send JSON as `text/plain`.
     public static let any = ContentTypeValidation(kind: .any)
     /// These alone: `application/json`, `image/*`, or by their structured syntax `*/*+json`. Case and parameters do not count. A response that
-    /// does not say what it is passes only if it is empty; and without content (204, 205, 304) there is no type to ask for.
+    /// does not say what it is passes only if it is empty and says so, and without content (204, 205, 304) there is no type to ask for.
     public static func types(_ types: [String]) -> ContentTypeValidation {
         ContentTypeValidation(kind: .types(types.map { MediaTypePattern($0) }))
     }
@@ -58,7 +58,8 @@ package struct MediaTypePattern: Sendable, Hashable {
 
     package func matches(_ other: MediaType) -> Bool {
         guard type == "*" || type == other.type else { return false }
-        if subtype.hasPrefix("*+") { return other.suffix.map { $0 == subtype.dropFirst(2) } ?? false }
-        return subtype == "*" || subtype == other.subtype
+        // A star may stand in a name, too.
+        if subtype == "*" || subtype == other.subtype { return true }
+        return subtype.hasPrefix("*+") && other.suffix.map { $0 == subtype.dropFirst(2) } ?? false
     }
 }

@@ -129,8 +129,7 @@ package final class DeliveryLane: Sendable {
             switch item {
             case .run(let run, let delivery):
                 run.deliver(delivery)
-                settling = run.mustSettle ? (run.agent, run.id) : nil
-                run.mustSettle = false
+                settling = run.takeSettling() ? (run.agent, run.id) : nil
             case .work(let work):
                 work()
                 settling = nil

@@ -27,9 +27,15 @@ public struct MediaType: Sendable, Hashable {
     /// A parameter by name, in any case.
     public subscript(name: String) -> String? { parameters[name.lowercased()] }
 
-    /// - Parameter text: the value of a `Content-Type` field. Nil when it does not begin with a type and a subtype.
+    /// - Parameter text: the value of a `Content-Type` field. Of several, as of two fields joined, the last that is one counts (RFC 9110 section
+    ///   8.3). Nil when none begins with a type and a subtype.
     public init?(_ text: String) {
-        var reader = FieldReader(text)
+        guard let found = FieldReader.elements(text).reversed().lazy.compactMap({ MediaType(element: $0) }).first else { return nil }
+        self = found
+    }
+
+    private init?(element: ArraySlice<UInt8>) {
+        var reader = FieldReader(element)
         reader.skipSpaces()
         guard let type = reader.token(), reader.take("/"), let subtype = reader.token() else { return nil }
         reader.skipSpaces()
@@ -72,7 +78,27 @@ private struct FieldReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    init(_ text: String) { bytes = Array(text.utf8) }
+    init(_ element: ArraySlice<UInt8>) { bytes = Array(element) }
+
+    /// What stands between the commas that are in no quotes (section 5.6.1).
+    static func elements(_ text: String) -> [ArraySlice<UInt8>] {
+        let bytes = Array(text.utf8)
+        var elements: [ArraySlice<UInt8>] = []
+        var (start, isQuoted, isEscaped) = (0, false, false)
+        for (index, byte) in bytes.enumerated() {
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            } else if isQuoted, byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if !isQuoted, byte == UInt8(ascii: ",") {
+                elements.append(bytes[start..<index])
+                start = index + 1
+            }
+        }
+        return elements + [bytes[start...]]
+    }
 
     var isAtEnd: Bool { position >= bytes.count }
     var peek: UInt8? { isAtEnd ? nil : bytes[position] }

@@ -31,7 +31,7 @@ public struct Response<Value: Sendable>: Sendable {
 /// Where a response came from.
 public enum ResponseSource: Sendable, Hashable {
     case network
-    /// From the cache; no server was asked first, or none could be.
+    /// From the cache; no server was asked first, none could be, or its answer was an error.
     case cache
     /// From the cache, after the server said that it is still right.
     case validatedCache

@@ -36,7 +36,7 @@ public struct EmptyBodyError: Error, CustomStringConvertible {
 
     package init(expected: String) { self.expected = expected }
 
-    public var description: String { "the body is empty, and \(expected) was expected; where that may be, ask for \(expected)?" }
+    public var description: String { "the body is empty, and \(expected) was expected" }
 }
 
 extension ResponseDecoder where Value: Decodable {
@@ -76,7 +76,7 @@ extension ResponseDecoder where Value: Decodable {
     /// What an empty body stands for.
     private static func nothing() throws -> Value {
         if let type = Value.self as? any ExpressibleByNilLiteral.Type, let value = type.init(nilLiteral: ()) as? Value { return value }
-        throw EmptyBodyError(expected: "\(Value.self)")
+        throw EmptyBodyError(expected: "\(Value.self) (where that may be, ask for \(Value.self)?)")
     }
 }
 
@@ -84,15 +84,20 @@ extension ResponseDecoder where Value == JSONValue {
     /// A JSON document nobody has a type for.
     ///
     /// - Parameters:
-    ///   - shape: what it must look like; what does not is a ``JSONShapeError``. Default: anything goes.
+    ///   - shape: what it must look like; what does not is a ``JSONShapeError``. An empty body is ``JSONValue/null`` all the same. Default:
+    ///     anything goes.
     ///   - removesNulls: see ``JSONValue/removingNulls()``; done after the check. Default: false.
     ///   - allowsFragments: whether a document may be a lone string, number, boolean or null, as RFC 8259 has it. Default: true.
     public static func json(
         _ shape: JSONShape = .any, removesNulls: Bool = false, allowsFragments: Bool = true
     ) -> ResponseDecoder<JSONValue> {
-        ResponseDecoder<JSONValue>.json(JSONValue.self).map { value in
+        let plain = ResponseDecoder<JSONValue>.json(JSONValue.self)
+        return ResponseDecoder(accepting: jsonTypes) { (head: ResponseHead, body: Data) in
+            // Nothing has no shape.
+            if body.allSatisfy(isJSONSpace) { return .null }
+            let value = try plain.make(head, body)
             if !allowsFragments, value.isFragment {
-                throw JSONShapeError(mismatches: [.init(path: "$", expected: "an object or an array", found: value)])
+                throw JSONShapeError(mismatches: [JSONMismatch(path: "$", expected: "an object or an array", found: value)])
             }
             let mismatches = shape.mismatches(in: value)
             guard mismatches.isEmpty else { throw JSONShapeError(mismatches: mismatches) }

@@ -50,7 +50,8 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
 
     /// The value of the first that can make one.
     ///
-    /// Members whose media types are not the response's are not tried. When none is left, the error's `underlying` is a
+    /// Members whose media types are not the response's are not tried, unless that leaves none, as where ``ContentTypeValidation/any`` lets the
+    /// response pass. When none can, the error's `underlying` is a
     /// ``CompoundDecodingError`` with what each of them said.
     public static func first(of decoders: ResponseDecoder...) -> ResponseDecoder { first(of: decoders) }
 
@@ -61,11 +62,14 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
         let all = types.contains { $0 == nil } ? nil : types.flatMap { $0 ?? [] }
         return ResponseDecoder(
             { head, body in
+                let type = head["content-type"]
+                let fitting = decoders.map { decoder in
+                    ContentTypeValidation.automatic.accepts(type, status: head.status, isEmpty: body.isEmpty, expected: decoder.any.types)
+                }
+                let triesAll = !fitting.contains(true)
                 var errors: [any Error] = []
-                for decoder in decoders {
-                    let isExpected = ContentTypeValidation.automatic.accepts(
-                        head["content-type"], status: head.status, isEmpty: body.isEmpty, expected: decoder.any.types)
-                    guard isExpected else {
+                for (decoder, fits) in zip(decoders, fitting) {
+                    guard fits || triesAll else {
                         errors.append(NetworkError.unacceptableType(head))
                         continue
                     }
@@ -107,5 +111,11 @@ package struct AnyDecoder: Sendable {
         self.types = types
         self.isImmediate = isImmediate
         self.wantsBody = wantsBody
+    }
+
+    /// The body as it is, of these types.
+    static func data(accepting types: [MediaTypePattern]?) -> AnyDecoder {
+        if types == nil { return ResponseDecoder.data.any }
+        return AnyDecoder({ _, body in body }, types: types, isImmediate: true, wantsBody: true)
     }
 }

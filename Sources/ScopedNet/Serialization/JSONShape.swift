@@ -36,6 +36,7 @@ public indirect enum JSONShape: Sendable, Hashable {
     private func look(at value: JSONValue, path: @autoclosure () -> String, isMember: Bool, _ found: inout [JSONMismatch]) {
         guard found.count < Self.mostMismatches else { return }
         switch (self, value) {
+        case (.required(let shape), .null): found.append(JSONMismatch(path: path(), expected: shape.description, found: value))
         case (.any, _), (.string, .string), (.number, .integer), (.number, .double), (.integer, .integer), (.bool, .bool): return
         case (.optional, .null): return
         case (.optional(let shape), _): shape.look(at: value, path: path(), isMember: false, &found)

@@ -20,7 +20,7 @@ extension ResponseDecoder {
 
     /// XML as a tree: `application/xml`, `text/xml` and what ends in `+xml`.
     ///
-    /// An empty body is an `EmptyBodyError`, one that is not well-formed a ``MalformedXMLError``. External entities are never loaded.
+    /// What the document itself says of its encoding counts, not the field's `charset`. An empty body is an `EmptyBodyError`, one that is not well-formed a ``MalformedXMLError``. External entities are never loaded.
     ///
     /// - Parameters:
     ///   - options: of the document. Default: none.

@@ -46,6 +46,10 @@ import Testing
             EntryKey("a", partition: "p"), EntryKey("a", partition: "p"), EntryKey("ap"), EntryKey("", partition: "ap"),
         ]
         #expect(keys.count == 3 && keys.contains(EntryKey("ap")) && Set([ExactString("a"), ExactString("a")]).count == 1)
+        // Names that share a bucket make every lookup a search.
+        let hashes = [EntryKey("a"), EntryKey("b"), EntryKey("a", partition: "p"), EntryKey("ap"), EntryKey("", partition: "ap")].map(
+            \.hashValue)
+        #expect(Set(hashes).count == hashes.count && ExactString("a").hashValue != ExactString("b").hashValue)
         #expect(EntryKey("a").description == "a" && EntryKey("a", partition: "p").description == "p/a")
     }
 }

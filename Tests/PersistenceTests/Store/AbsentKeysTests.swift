@@ -1,5 +1,6 @@
 import CleanSlate
 import FoundationEssentials
+import GRDB
 import Testing
 
 @testable import Persistence
@@ -51,6 +52,42 @@ import Testing
             #expect(found.entries.count == 1)
         }
         await store.close()
+    }
+
+    /// Reading the keys only spares questions: that it fails costs nothing but them.
+    @Test func keysThatCannotBeReadDoNotCostTheDisk() async throws {
+        let events = EventLog()
+        let store = Store(folder.configuration { $0.onEvent = events.sink })
+        for _ in 0..<2 { try await store.flush() }
+        let database = try #require(store.engine.door.current)
+        database.readers.close()
+        await learnKeys(store, database)
+        #expect(store.engine.door.current === database)
+        #expect(events.all == [.opened])
+        await store.close()
+    }
+
+    @Test func keysThatAreDamagedAreADamagedStore() async throws {
+        let events = EventLog()
+        let store = Store(folder.configuration { $0.onEvent = events.sink })
+        for _ in 0..<2 { try await store.flush() }
+        let database = try #require(store.engine.door.current)
+        try await database.writer.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE entry RENAME TO other") }
+        await learnKeys(store, database)
+        let isReplaced = events.all.contains { if case .replaced = $0 { true } else { false } }
+        #expect(isReplaced)
+        await store.close()
+    }
+
+    private func learnKeys(_ store: Store, _ database: StoreDatabase) async {
+        let engine = store.engine
+        await withCheckedContinuation { continuation in
+            let isQueued = engine.writer.enqueue {
+                engine.learnKeys(database)
+                continuation.resume()
+            }
+            if !isQueued { continuation.resume() }
+        }
     }
 
     @Test func othersMayHavePutItIntoASharedStore() async throws {

@@ -67,15 +67,45 @@ import Testing
         await store.close()
     }
 
+    /// The first is taken out already, and the former handling not yet back: nobody looks again for this one.
+    @Test func aSecondSignalBehindTheFirstIsSentOnToo() async throws {
+        try await withCountedSignal(SIGURG) { second in
+            try await withCountedSignal { first in
+                for round in 1...200 {
+                    let flush = await install([])
+                    let note = unsafeBitCast(handler, to: (@convention(c) (Int32) -> Void).self)
+                    note(SIGUSR2)
+                    while TerminationFlush.isPending {}
+                    note(SIGURG)
+                    while (first() < round || second() < round) && !Task.isCancelled { await Task.yield() }
+                    withExtendedLifetime(flush) {}
+                    guard first() == round, second() == round else { break }
+                }
+                #expect(first() == 200)
+                #expect(second() == 200)
+                #expect(!TerminationFlush.isPending)
+            }
+        }
+    }
+
     /// Somebody else handles the signal, and counts.
-    private func withCountedSignal(_ body: (() -> Int) async throws -> Void) async throws {
+    private func withCountedSignal(_ signal: Int32 = SIGUSR2, _ body: (() -> Int) async throws -> Void) async throws {
+        let count = { signal == SIGUSR2 ? signals.load(ordering: .sequentiallyConsistent) : others.load(ordering: .sequentiallyConsistent) }
         signals.store(0, ordering: .sequentiallyConsistent)
+        others.store(0, ordering: .sequentiallyConsistent)
         var (action, former) = (sigaction(), sigaction())
-        action.__sigaction_handler.sa_handler = { _ in signals.add(1, ordering: .sequentiallyConsistent) }
-        sigaction(SIGUSR2, &action, &former)
-        try await body { signals.load(ordering: .sequentiallyConsistent) }
-        sigaction(SIGUSR2, &former, nil)
+        action.__sigaction_handler.sa_handler = { signal in
+            if signal == SIGUSR2 {
+                signals.add(1, ordering: .sequentiallyConsistent)
+            } else {
+                others.add(1, ordering: .sequentiallyConsistent)
+            }
+        }
+        sigaction(signal, &action, &former)
+        try await body(count)
+        sigaction(signal, &former, nil)
     }
 }
 
 private let signals = Atomic(0)
+private let others = Atomic(0)

@@ -58,6 +58,23 @@ import Testing
         #expect(threads.isEmpty)
     }
 
+    @Test func whatIsStoppedHoldsNothingThoughTheMonitorIsKept() throws {
+        guard Self.isChild else { return try runAlone("whatIsStoppedHoldsNothingThoughTheMonitorIsKept") }
+        let before = Self.descriptors
+        let monitor = ReachabilityMonitor()
+        for _ in 0..<3 {
+            try monitor.start()
+            let ended = try #require(monitor.engine.run?.ended)
+            #expect(Self.descriptors > before)
+            monitor.stop()
+            ended.wait()
+            // It says so a moment before it closes what it had.
+            Self.waitForThreads { true }
+            #expect(Self.descriptors == before)
+        }
+        withExtendedLifetime(monitor) {}
+    }
+
     @Test func whereDescriptorsEndItSaysSoAndLeavesNothing() throws {
         guard Self.isChild else { return try runAlone("whereDescriptorsEndItSaysSoAndLeavesNothing") }
         let before = Self.descriptors

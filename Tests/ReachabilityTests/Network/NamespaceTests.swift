@@ -68,12 +68,20 @@ struct NamespaceTests {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
             try network.waitForCarriers(["v0"])
-            let monitor = network.monitor()
+            let place = Self.place
+            let resolver = PlaceResolver()
+            let monitor = network.monitor { $0.resolver = resolver }
             let address = monitor.monitor(for: .address(IPAddress(192, 0, 2, 7)))
+            let host = monitor.monitor(for: .host("service.test"))
             let refusals = hasNetlink ? [] : Sandbox.withoutNetlink
             try Sandbox.run(refusing: refusals) { try monitor.start() }
-            try Sandbox.run(refusing: refusals, isElsewhere: true) { try address.start() }
+            try Sandbox.run(refusing: refusals, isElsewhere: true) {
+                try address.start()
+                try host.start()
+            }
             #expect(address.currentPath?.isSatisfied == true && address.currentPath?.interfaces.map(\.name) == ["v0"])
+            Recorder(host).expect { $0.isSatisfied && $0.remoteAddresses == [IPAddress(192, 0, 2, 1)] }
+            #expect(resolver.places == [place], "names are resolved where the monitor watches")
         }
     }
 

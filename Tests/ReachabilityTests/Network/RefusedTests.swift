@@ -11,6 +11,18 @@ struct RefusedTests {
         .init(.socket, EAFNOSUPPORT), .init(.socket, EPERM), .init(.socket, EACCES), .init(.bind, EACCES),
     ]
 
+    /// It takes what it is asked, and never answers.
+    @Test func aNetlinkThatStaysSilentIsAsGoodAsRefused() async throws {
+        try await TestNetwork.run(.ipv4) { network in
+            try network.addUplink()
+            try network.waitForCarriers(["v0"])
+            let monitor = network.monitor()
+            try Sandbox.run(refusing: [.init(.sendto, 0)]) { try monitor.start() }
+            #expect(monitor.backend == .polling(interval: .milliseconds(500)))
+            Recorder(monitor).expect { $0.isSatisfied && $0.interfaces.map(\.name) == ["v0"] }
+        }
+    }
+
     @Test(arguments: refusals, TestNetwork.Stack.allCases)
     func theAnswersStayRight(_ refusal: Sandbox.Refusal, _ stack: TestNetwork.Stack) async throws {
         try await TestNetwork.run(stack) { network in

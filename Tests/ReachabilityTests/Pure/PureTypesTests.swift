@@ -382,3 +382,15 @@ import Testing
         #expect(body.verdict(on: .init(status: 200, body: "Log in")) == .captivePortal(url: nil))
     }
 }
+
+@Suite(.leavesNothing) struct SmallFileTests {
+    @Test func whatCannotBeReadIsNoText() {
+        // A folder can be opened, and no byte of it read.
+        let text = SmallFile.text(at: "/proc/self", limit: 64)
+        let code = errno
+        #expect(text == nil && code == EISDIR)
+        let nothing = SmallFile.text(at: "/proc/self/nothing", limit: 64)
+        let missing = errno
+        #expect(nothing == nil && missing == ENOENT)
+    }
+}

@@ -1,5 +1,6 @@
 import CleanSlate
 import Dispatch
+import Glibc
 import Testing
 
 @testable import Reachability
@@ -59,9 +60,27 @@ import Testing
         #expect(answered == Array(repeating: [IPAddress(192, 0, 2, 1)], count: 4))
     }
 
-    private func run() throws -> MonitorRun {
+    /// The first lookup answers when it is let, and later ones at once.
+    private final class OvertakenResolver: NameResolver {
+        let gate = DispatchSemaphore(value: 0)
+        let entered = DispatchSemaphore(value: 0)
+        private let lookups = Lock<UInt8>(0)
+        func addresses(of host: String) -> [IPAddress]? {
+            let number = lookups.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 {
+                entered.signal()
+                gate.wait()
+            }
+            return [IPAddress(192, 0, 2, number)]
+        }
+    }
+
+    private func run(_ resolver: any NameResolver = InstantResolver()) throws -> MonitorRun {
         var configuration = ReachabilityMonitor.Configuration()
-        configuration.resolver = InstantResolver()
+        configuration.resolver = resolver
         let kernel = try PollingKernel(classifier: InterfaceClassifier(usesSysfs: false))
         return try MonitorRun(
             configuration: configuration, kernel: kernel, backend: .polling(interval: .seconds(1)),
@@ -84,6 +103,39 @@ import Testing
         while addresses.isEmpty, ContinuousClock.now < deadline { addresses = member.question.resolved }
         #expect(addresses == [IPAddress(192, 0, 2, 7)])
         new.resolver.stop()
+    }
+
+    /// Stopped and started while others keep the thread: the answer to the earlier start comes late, and is old.
+    @Test func anAnswerAskedForInAnEarlierLifeIsDropped() throws {
+        let resolver = OvertakenResolver()
+        let run = try run(resolver)
+        let member = Member(target: .host("example.test"), settle: SettleRule())
+        func begin() {
+            member.state.withLock { state in
+                _ = state.begin()
+                state.run = ObjectIdentifier(run)
+            }
+            run.resolve(member)
+        }
+        /// An answer wakes the thread when it has been taken in, or dropped.
+        func waitForAnAnswer() {
+            var source = pollfd(fd: run.wakeDescriptor, events: Int16(POLLIN), revents: 0)
+            let isThere = poll(&source, 1, 30_000) == 1
+            #expect(isThere)
+            _ = run.takeWake()
+        }
+        begin()
+        resolver.entered.wait()
+        member.state.withLock { _ = $0.end() }
+        begin()
+        waitForAnAnswer()
+        let answered = member.question.resolved
+        #expect(answered == [IPAddress(192, 0, 2, 2)])
+        resolver.gate.signal()
+        waitForAnAnswer()
+        let kept = member.question.resolved
+        #expect(kept == [IPAddress(192, 0, 2, 2)])
+        run.resolver.stop()
     }
 
     @Test func aHostIsResolvedHoweverStartsAndStopsOvertakeEachOther() async throws {

@@ -6,7 +6,7 @@ import Glibc
 /// System calls that are refused to a thread and to those it makes, as a sandbox does it for a whole process.
 enum Sandbox {
     enum Call: String, Sendable, CaseIterable {
-        case socket, bind, setns
+        case socket, bind, setns, sendto
 
         fileprivate var number: UInt32 {
             #if arch(arm64)
@@ -14,18 +14,20 @@ enum Sandbox {
             case .socket: 198
             case .bind: 200
             case .setns: 268
+            case .sendto: 206
             }
             #else
             switch self {
             case .socket: 41
             case .bind: 49
             case .setns: 308
+            case .sendto: 44
             }
             #endif
         }
     }
 
-    /// What is refused, and with which error.
+    /// What is refused, and with which error; with 0 the call says that it was done, and was not.
     struct Refusal: Sendable {
         var call: Call
         var code: Int32

@@ -251,9 +251,6 @@ enum Command {
         return (status, String(decoding: output, as: UTF8.self))
     }
 
-    private static func makePipe(_ ends: inout [Int32]) -> Bool {
-        guard pipe(&ends) == 0 else { return false }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return true
-    }
+    /// Closed on exec from the first: another thread may start a program at any moment.
+    private static func makePipe(_ ends: inout [Int32]) -> Bool { pipe2(&ends, O_CLOEXEC) == 0 }
 }

@@ -38,6 +38,33 @@ import Testing
         }
     }
 
+    /// The head of the first attempt is nobody's, and says nothing of what the second one does.
+    @Test func theAttemptThatSucceedsThrowsAway() async throws {
+        try await withCache {
+            $0.options.retry = RetryPolicy(maxAttempts: 2, backoffBase: .milliseconds(1))
+        } _: { cached async throws in
+            cached.server.on("/", fresh("a"))
+            _ = try await cached.get()
+            #expect(try await cached.get().source == .cache)
+            cached.server.enqueue(.status(503))
+            let stream = try await cached.wire.session.stream(cached.server.url + "/", method: .put, body: .data(Data("x".utf8)))
+            #expect(cached.server.requests.map(\.method) == ["GET", "PUT", "PUT"])
+            #expect(try await cached.get().source == .network)
+            #expect(try await read(stream) == Data("a".utf8))
+        }
+    }
+
+    /// A stream asks the cache for nothing, however it ends.
+    @Test func aStreamIsNoMiss() async throws {
+        try await withCache { cached async throws in
+            cached.server.enqueue(.status(500))
+            cached.server.on("/", fresh("a"))
+            await #expect(throws: NetworkError.self) { try await cached.wire.session.stream(cached.server.url + "/", method: .delete) }
+            _ = try await read(cached.wire.session.stream(cached.server.url + "/", method: .delete))
+            #expect(cached.cache.statistics == CacheStatistics())
+        }
+    }
+
     /// A redirect is an answer, too, and what it leads to is another resource.
     @Test func eachHopOfARedirectedOneThrowsAway() async throws {
         try await withCache { cached async throws in

@@ -5,6 +5,7 @@ import HTTPTypes
 import Persistence
 import ScopedNetTestServer
 import ScopedNetTesting
+import Synchronization
 import Testing
 
 @testable import ScopedNet
@@ -177,6 +178,37 @@ import Testing
     }
 
     // MARK: Priorities
+
+    @Test func theLevelOfAFlightIsThatOfTheMostUrgentWhoIsLeft() async throws {
+        try await withCache { cached async throws in
+            cached.server.on("/", fresh("a").stalling(.beforeHead))
+            let run = cached.wire.get().start().run
+            try await cached.server.waitForStalls()
+            let flights = CacheFlights()
+            let key = try #require(cached.cache.strategy(.standard).key(for: CacheRequest(url: "http://example.test/")))
+            #expect(flights.lead(key, run.core))
+            let level = { run.core.followersLevel.load(ordering: .sequentiallyConsistent) }
+            var seen: [UInt8] = []
+            let priorities: [Priority] = [.low, .veryHigh, .normal, .veryHigh, .veryLow]
+            for (index, priority) in priorities.enumerated() {
+                #expect(flights.follow(key, UInt64(index), priority) {})
+                seen.append(level())
+            }
+            #expect(seen == [1, 4, 4, 4, 4])
+            seen = []
+            // The last one leaves twice.
+            for id: UInt64 in [1, 0, 3, 2, 4, 4] {
+                flights.leave(key, id)
+                seen.append(level())
+            }
+            #expect(seen == [4, 4, 2, 0, 0, 0])
+            #expect(flights.followerCount == 0)
+            flights.end(ledBy: run.core.id)
+            run.cancel()
+            cached.server.releaseStalls()
+            await cached.wire.agent.idle()
+        }
+    }
 
     /// One connection, and what waits for it: the flight goes before others as soon as somebody in a hurry waits for it, too.
     @Test(arguments: [false, true]) func aFlightHasTheHighestPriorityOfThoseWhoWaitForIt(staysInHurry: Bool) async throws {

@@ -156,6 +156,35 @@ import Testing
         }
     }
 
+    /// The server has not said that it is still right.
+    @Test func staleInPlaceOfAnErrorIsNotValidated() async throws {
+        try await withCache { cached async throws in
+            cached.server.enqueue(
+                ScriptedResponse.ok("a").header("Cache-Control", "max-age=1, stale-if-error=60").header("ETag", "\"1\""))
+            cached.server.on("/", .status(503))
+            _ = try await cached.get()
+            cached.clock.advance(10)
+            let second = try await cached.get()
+            #expect(cached.server.requests.count == 2)
+            #expect(second.source == .cache)
+            #expect(second.body == Data("a".utf8))
+            #expect(cached.cache.statistics.validated == 0 && cached.cache.statistics.hits == 1)
+        }
+    }
+
+    @Test func aDecoderThatWantsNoBodyReadsNoneOfWhatIsStored() async throws {
+        try await withCache { cached async throws in
+            cached.server.on("/", fresh("0123456789"))
+            _ = try await cached.get()
+            let response = try await cached.wire.session.request(cached.server.url + "/", decoder: .head)
+                .options { $0.maxBodyBytes = 4 }.response()
+            #expect(response.source == .cache)
+            #expect(response.value.status == 200)
+            #expect(response.body.isEmpty)
+            #expect(cached.cache.statistics.bytesSaved == 0)
+        }
+    }
+
     @Test func whatMustBeValidatedIsNotServedWithoutTheServer() async throws {
         try await withCache { cached async throws in
             cached.server.enqueue(ScriptedResponse.ok("a").header("Cache-Control", "max-age=1, must-revalidate"))

@@ -55,6 +55,31 @@ import Testing
         #expect(storage?.reason == reason)
     }
 
+    /// RFC 9110 section 15, written as its headings have them; 306 and 418 are unused.
+    @Test func theStatusesOfTheStandardAreUnderstood() {
+        let standard = Set(200...206).union(300...303).union([305, 307, 308]).union(400...417).union([421, 422, 426]).union(500...505)
+        #expect(StorageDecision.understoodStatuses == standard)
+        for status in 200...599 where status != 304 {
+            let reason = storage(status, ["Cache-Control: must-understand, max-age=5"])?.reason
+            #expect((reason == .notUnderstood) == !standard.contains(status), "\(status)")
+        }
+    }
+
+    @Test(arguments: [(199, false), (200, true), (299, true), (300, false), (305, false)])
+    func aLifetimeOfOnesOwnIsForSuccesses(_ status: Int, _ isKept: Bool) {
+        var policy = CachePolicy.standard
+        policy.timeToLive = .seconds(60)
+        let head = CacheHead(status: status, fields: [:])
+        #expect(StorageDecision.isWorthStoring(head.status, StoredFacts(head, responseTime: CacheTable().now), policy) == isKept)
+    }
+
+    @Test func thereIsALimitOnFields() {
+        let fields = ["Cache-Control: max-age=5"] + (1..<1_000).map { "X-\($0): 1" }
+        let most = storage(200, fields)
+        #expect(isStored(most))
+        #expect(storage(200, fields + ["X-0: 1"])?.reason == .tooManyFields)
+    }
+
     @Test func requestsHaveAWordInIt() {
         let fresh = ["Cache-Control: max-age=5"]
         #expect(storage(200, fresh, request: ["Cache-Control: no-store"])?.reason == .requestNoStore)

@@ -60,6 +60,40 @@ import Testing
         }
     }
 
+    /// What made room in memory is gone from the disk, too, and nothing of it comes back.
+    @Test func whatIsEvictedOrRemovedDoesNotComeBack() async throws {
+        try await withFolder { configuration in
+            let store = Store(configuration)
+            let jar = await CookieJar(store)
+            for number in 0..<50 { try jar.set("old\(number)=1; Max-Age=3600", for: "https://example.com/") }
+            try await jar.flush()
+            for number in 0..<10 { try jar.set("new\(number)=1; Max-Age=3600", for: "https://example.com/") }
+            try await jar.flush()
+            let kept = try await store.records(in: "cookies/")
+            #expect(kept.count == 50)
+            let again = await CookieJar(store)
+            #expect(again.cookies.count == 50 && again.cookies.filter { $0.name.hasPrefix("new") }.count == 10)
+            jar.removeAll()
+            try await jar.flush()
+            let left = try await store.records(in: "cookies/")
+            #expect(left.isEmpty)
+        }
+    }
+
+    /// As the documentation shows: one jar for each account, of one folder.
+    @Test func jarsOfOneFolderShareItsStore() async throws {
+        try await withFolder { configuration in
+            let anna = await CookieJar(configuration, partition: "anna")
+            let ben = await CookieJar(configuration, partition: "ben")
+            try anna.set("a=1; Max-Age=3600", for: "https://example.com/")
+            try ben.set("b=1; Max-Age=3600", for: "https://example.com/")
+            try await anna.flush()
+            try await ben.flush()
+            let again = await CookieJar(configuration, partition: "ben")
+            #expect(again.cookies.map(\.name) == ["b"])
+        }
+    }
+
     @Test func partitionsDoNotSeeEachOther() async throws {
         try await withFolder { configuration in
             let store = Store(configuration)

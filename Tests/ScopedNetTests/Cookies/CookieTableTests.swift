@@ -215,4 +215,28 @@ import Testing
         let decision = table.receive("a=1; Domain=test", from: Self.origin("http://h.test/"), now: 0)
         #expect(decision == .refused(.publicSuffix))
     }
+
+    @Test func anExpiredSecureCookieBlocksNobody() {
+        var table = Self.table()
+        _ = table.receive("a=1; Secure; Max-Age=10", from: Self.origin("https://example.com/"), now: 0)
+        let early = table.receive("a=2", from: Self.origin("http://example.com/"), now: 9)
+        #expect(early == .refused(.secureOverwritten))
+        _ = table.receive("a=2", from: Self.origin("http://example.com/"), now: 11)
+        #expect(table.all.map(\.value) == ["2"] && table.all.map(\.created) == [11])
+    }
+
+    @Test func whatMadeRoomIsNamedOnce() {
+        var limits = CookieTable.Limits()
+        limits.perDomain = 2
+        var table = Self.table(limits)
+        for (time, name) in ["a", "b", "c"].enumerated() {
+            _ = table.receive("\(name)=1", from: Self.origin("https://example.com/"), now: Double(time))
+        }
+        #expect(table.takeEvicted().map(\.name) == ["a"])
+        #expect(table.takeEvicted().isEmpty && table.count == 2)
+    }
+
+    @Test func anAddressWithADotBehindItIsAnAddress() {
+        #expect(Self.sent("a=1; Domain=0.0.1", from: "http://127.0.0.1./", to: "http://127.0.0.1/") == nil)
+    }
 }

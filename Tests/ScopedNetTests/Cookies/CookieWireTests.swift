@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import ScopedNetTestServer
+import ScopedNetTesting
 import Testing
 
 @testable import ScopedNet
@@ -108,13 +109,39 @@ import Testing
     /// G5: what comes after a cancel is not kept.
     @Test func aCancelledRequestKeepsNothing() async throws {
         try await withJar { house, jar in
-            house.server.on("/", .ok().header("Set-Cookie", "a=1").stalling(.beforeHead))
-            let run = house.session.request(house.url("/")).start().run
-            try await house.server.waitForStalls()
-            run.cancel()
-            house.server.releaseStalls()
+            house.server.on("/", .ok().header("Set-Cookie", "a=1"))
+            let driver = RaceDriver(house.session)
+            driver.at(.headReceived) { $0.cancel() }
+            _ = house.session.request(house.url("/")).start().run
             await house.agent.idle()
-            #expect(jar.cookies.isEmpty)
+            #expect(jar.cookies.isEmpty && house.server.requests.count == 1)
+            withExtendedLifetime(driver) {}
+        }
+    }
+
+    /// A retry on its way through a cache keeps what it began with: `Vary` was decided by that.
+    @Test func aRetryOfACachedRequestSpeaksForWhomItBegan() async throws {
+        let jar = CookieJar()
+        try await withCache({ $0.cookies = jar }) { cached async throws in
+            cached.server.enqueue(.status(503).header("Set-Cookie", "user=a"))
+            cached.server.on("/") { request in
+                ScriptedResponse.ok(request.headers["Cookie"] ?? "nobody").header("Cache-Control", "max-age=60").header("Vary", "Cookie")
+            }
+            let retried = try await cached.get {
+                $0.retry = RetryPolicy(maxAttempts: 2, backoffBase: .milliseconds(1), backoffCap: .milliseconds(2))
+            }
+            jar.removeAll()
+            let later = try await cached.get()
+            #expect(retried.body == Data("nobody".utf8) && later.body == Data("nobody".utf8))
+        }
+    }
+
+    /// RFC 6265bis section 5.6: the whole field is ignored, not mended.
+    @Test func controlCharactersRefuseACookie() async throws {
+        try await withJar { house, jar in
+            house.server.on("/", .ok().header("Set-Cookie", "a=x\u{1}y").header("Set-Cookie", "b=1"))
+            _ = try? await house.session.send(house.url("/"))
+            #expect(jar.cookies.allSatisfy { $0.name == "b" })
         }
     }
 

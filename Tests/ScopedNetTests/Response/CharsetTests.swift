@@ -36,6 +36,14 @@ import Testing
         #expect(Charset.text([], named: "utf-16le") == "")
     }
 
+    /// Where marks stand behind their letters the converter holds the last one back.
+    @Test(arguments: ["windows-1258", "tcvn5712-1", "big5-hkscs", "shift_jisx0213", "euc-jisx0213"]) func theLastLetterComesToo(
+        name: String
+    ) {
+        #expect(Charset.text(Array("Hello".utf8), named: name) == "Hello")
+        #expect(Charset.text(Array("A".utf8), named: name) == "A")
+    }
+
     @Test func aLongTextOutgrowsNoBuffer() {
         let bytes = [UInt8](repeating: 0xE9, count: 100_000)
         let text = Charset.text(bytes, named: "iso-8859-1")

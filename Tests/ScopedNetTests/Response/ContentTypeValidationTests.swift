@@ -40,7 +40,8 @@ import Testing
 
     @Test(arguments: [
         ("image/*", "image/png", true), ("image/*", "images/png", false), ("*/*", "a/b", true), ("Image/PNG", "image/png", true),
-        ("image/png; q=1", "image/png; x=y", true), (" image/png ", "image/png", true), ("image", "image/png", false), ("", "a/b", false),
+        ("image/png; q=1", "image/png; x=y", true), (" image/png ", "image/png", true), ("image", "image/png", false),
+        ("a/*+b+c", "a/*+b+c", true), ("", "a/b", false),
         ("application/*+xml", "application/atom+xml", true), ("application/*+xml", "image/svg+xml", false), ("*/*+xml", "a/xml", false),
     ]) func patterns(pattern: String, field: String, passes: Bool) { #expect(accepts(.types([pattern]), field) == passes) }
 

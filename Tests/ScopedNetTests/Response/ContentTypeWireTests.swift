@@ -67,6 +67,56 @@ import Testing
         }
     }
 
+    /// What the head decides holds, also where the body then is empty after all.
+    @Test func anEmptyStreamThatDidNotSaySoIsRefusedAndHangsNobody() async throws {
+        try await withHouse(.init(), { $0.options.contentTypes = .types(["text/event-stream"]) }) { house in
+            house.server.on("/a", ScriptedResponse(body: .bytes([])).framed(.chunked))
+            let error = try await failure { try await house.session.stream(house.url("/a")) }
+            #expect(error.code == .unacceptableContentType)
+            house.server.on("/b", ScriptedResponse(body: .bytes([])))
+            let stream = try await house.session.stream(house.url("/b"))
+            for try await _ in stream.bytes {}
+        }
+    }
+
+    @Test func anEmptyFileIsOfEveryType() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "empty-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await withHouse { house in
+            house.server.on("/a", ScriptedResponse(body: .bytes([])))
+            _ = try await house.session.download(house.url("/a"), to: file).options { $0.contentTypes = .types(["image/*"]) }.value()
+            #expect(try Data(contentsOf: file).isEmpty)
+        }
+    }
+
+    /// With a cache, too, and the error has the page.
+    @Test func aDownloadThroughACacheIsRefusedAtItsHead() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "type-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await withCache { cached async throws in
+            cached.server.on("/", portal.header("Cache-Control", "max-age=60"))
+            let request = cached.wire.session.download(cached.wire.url + "/", to: file).options { $0.contentTypes = .types(["image/*"]) }
+            let error = try await failure { try await request.value() }
+            #expect(error.code == .unacceptableContentType)
+            #expect(error.body == Data("<html>log in</html>".utf8))
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+        }
+    }
+
+    /// A refresh beside a stale answer decodes nothing, and is as particular.
+    @Test func aRefreshStoresNoPortalsPage() async throws {
+        try await withCache { cached async throws in
+            cached.server.enqueue(ScriptedResponse.json("[1]").header("Cache-Control", "max-age=0, stale-while-revalidate=60"))
+            cached.server.on("/", portal.header("Cache-Control", "max-age=60"))
+            let request = cached.wire.session.get(cached.wire.url + "/", as: [Int].self)
+            for _ in 0..<3 {
+                let value = try await request.value()
+                #expect(value == [1])
+                await cached.wire.agent.idle()
+            }
+        }
+    }
+
     @Test func whatWasRefusedIsNotStored() async throws {
         try await withCache { cached async throws in
             cached.server.enqueue(portal.header("Cache-Control", "max-age=60"))

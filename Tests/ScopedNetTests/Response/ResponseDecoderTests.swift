@@ -80,6 +80,17 @@ import Testing
         #expect(throws: CompoundDecodingError.self) { try value(none, "") }
     }
 
+    /// `contentTypes = .any` lets it come so far.
+    @Test func whereNoTypeFitsAllMembersAreTried() throws {
+        let decoder = ResponseDecoder<Int>.first(of: .json(), ResponseDecoder.propertyList([String: Int].self).map(\.count))
+        #expect(try value(decoder, "7", type: "text/plain") == 7)
+    }
+
+    @Test(arguments: ["", " \n"]) func nothingHasNoShape(text: String) throws {
+        #expect(try value(.json(["a": .string]), text) == .null)
+        #expect(try value(.json(allowsFragments: false), text) == .null)
+    }
+
     @Test func aCompoundExpectsWhatItsMembersExpect() {
         let decoder = ResponseDecoder<Post>.first(of: .json(), .propertyList())
         let accepts = { ContentTypeValidation.automatic.accepts($0, status: 200, isEmpty: false, expected: decoder.any.types) }

@@ -22,7 +22,8 @@ import Testing
         arguments: [
             (.string, 1, "$"), (.number, "1", "$"), (.integer, 1.5, "$"), (.bool, 0, "$"), (.string, nil, "$"), (.object([:]), [], "$"),
             (.array(of: .any), [:], "$"), (["a": .string], [:], "$.a"), (["a": .string], ["a": 1], "$.a"),
-            (["a": .required(.string)], ["a": nil], "$.a"), (.array(of: .number), [1, nil], "$[1]"),
+            (["a": .required(.string)], ["a": nil], "$.a"), (["a": .required(.any)], ["a": nil], "$.a"),
+            (["a": .required(.optional(.string))], ["a": nil], "$.a"), (.array(of: .number), [1, nil], "$[1]"),
             (["a": ["b": .number]], ["a": 1], "$.a"), (["a": ["b": .number]], ["a": ["b": "x"]], "$.a.b"),
             (["a": .array(of: ["b": .string])], ["a": [["b": "x"], ["b": 1]]], "$.a[1].b"), (["a": .array(of: .number)], ["a": 7], "$.a"),
             (["a": .optional(.string)], ["a": 1], "$.a"),

@@ -38,6 +38,16 @@ import Testing
         #expect(error?.code == .invalidParameters && error?.underlying != nil)
     }
 
+    /// The parameters themselves are the first level.
+    @Test(arguments: [false, true]) func nestingHasABound(isObject: Bool) throws {
+        func nested(_ levels: Int) -> Parameters {
+            ["a": (0..<levels).reduce(ParameterValue.integer(1)) { value, _ in isObject ? .object(["b": value]) : .array([value]) }]
+        }
+        let deepest = try ParameterSerializer.propertyList().serialize(nested(511), method: .post, url: "/")
+        #expect(deepest.body != nil)
+        #expect(throws: NetworkError.self) { try ParameterSerializer.propertyList().serialize(nested(512), method: .post, url: "/") }
+    }
+
     @Test func encodablePropertyListsAreBodiesToo() throws {
         let body = try RequestBody.propertyList(["a": 1])
         guard case .data(let data) = body.content else { throw CancellationError() }
