@@ -27,6 +27,7 @@ final class MonitorLoop {
 
     // When to do what, if nothing happens before. Nil all of them: the thread sleeps until something does.
     private var evaluateAt: Duration?
+    private var lookAgainAt: Duration?
     private var reloadAt: Duration?
     private var listenToRoutesAt: Duration?
     private var pollAt: Duration?
@@ -118,7 +119,7 @@ final class MonitorLoop {
 
     private func waitForSources() -> [Source] {
         var timeout: Int32 = -1
-        if let next = [evaluateAt, reloadAt, listenToRoutesAt, pollAt, retryNamesAt].compactMap({ $0 }).min() {
+        if let next = [evaluateAt, lookAgainAt, reloadAt, listenToRoutesAt, pollAt, retryNamesAt].compactMap({ $0 }).min() {
             timeout = (next - Monotonic.now()).milliseconds
         }
         return withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 8) { events in
@@ -135,6 +136,10 @@ final class MonitorLoop {
             return true
         }
         if isDue(&evaluateAt) { mayDiffer = true }
+        if isDue(&lookAgainAt) {
+            netlink?.waitForChanges()
+            mayDiffer = true
+        }
         if isDue(&reloadAt) { if reload() { mayDiffer = true } }
         if isDue(&listenToRoutesAt) { if listenToRoutes() { mayDiffer = true } }
         if isDue(&pollAt) {
@@ -162,11 +167,17 @@ final class MonitorLoop {
 
     private func drainChanges() -> Bool {
         guard let netlink, let drained = events?.drainChanges(into: netlink) else { return false }
-        run.count { $0.events += drained.messages }
-        losses.formUnion(drained.change.losses)
+        note(drained)
         guard drained.overran else { return drained.change.mayDiffer }
         run.count { $0.overruns += 1 }
         return reload()
+    }
+
+    private func note(_ drained: NetlinkEvents.Drained) {
+        run.count { $0.events += drained.messages }
+        losses.formUnion(drained.change.losses)
+        // Soon, and not only at once: the first look may come before the kernel is done.
+        if drained.change.isUnfinished { lookAgainAt = lookAgainAt ?? Monotonic.now() + throttle.window }
     }
 
     /// Everything afresh, after the queue has been emptied: the kernel drops what happens until then. What happens from then on comes
@@ -179,8 +190,7 @@ final class MonitorLoop {
             losses.formUnion(netlink.takeLosses())
             if !isComplete { reloadAt = Monotonic.now() + .milliseconds(50) }
             guard let drained = events?.drainChanges(into: netlink) else { break }
-            run.count { $0.events += drained.messages }
-            losses.formUnion(drained.change.losses)
+            note(drained)
             if !drained.overran { return true }
             run.count { $0.overruns += 1 }
         }

@@ -14,6 +14,8 @@ struct InterfaceTable: Equatable {
         case loss(UInt32)
         /// A path that starts from this address has lost its source.
         case addressLoss(LocalAddress.Key)
+        /// Something goes of which the kernel tells before it takes away what rests on it.
+        case unfinished
     }
 
     /// Applies an event or a part of a dump: insert, replace or remove by full key, so that replaying what is older than a dump ends right.
@@ -35,6 +37,7 @@ struct InterfaceTable: Equatable {
             guard let address = LocalAddress(message) else { return .none }
             addresses[address.key] = nil
             return .addressLoss(address.key)
+        case Int32(RTM_DELNEXTHOP): return .unfinished
         default:
             // Rules and next hops: nothing to keep, everything to ask again.
             return .mayDiffer

@@ -52,6 +52,19 @@ struct NetlinkQuerySocket: ~Copyable {
         }
     }
 
+    /// Returns when the change is done that the kernel was about: to look at a link takes the lock under which it makes changes.
+    mutating func waitForChanges() {
+        sequence &+= 1
+        guard socket.send(NetlinkRequest.link(1, sequence: sequence)) == 0 else { return }
+        while true {
+            switch socket.receive(into: buffer) {
+            case .empty, .failed: return
+            case .overrun: continue
+            case .datagram(let bytes): for message in NetlinkMessages(bytes) where message.sequence == sequence { return }
+            }
+        }
+    }
+
     /// What the kernel would do with a packet, and which route made it so.
     mutating func answer(_ query: RouteQuery) -> RouteAnswer {
         let way = lookUp(query, matchingTable: false)

@@ -45,6 +45,16 @@ extension NetlinkRequest {
         return request.finished()
     }
 
+    /// One link, without its counters.
+    static func link(_ index: UInt32, sequence: UInt32) -> [UInt8] {
+        var request = NetlinkRequest(type: Int(RTM_GETLINK), flags: Int(NLM_F_REQUEST), sequence: sequence)
+        request.append(UInt32(0))
+        request.append(index)
+        for _ in 0..<2 { request.append(UInt32(0)) }
+        request.append(attribute: Int(IFLA_EXT_MASK), UInt32(8))
+        return request.finished()
+    }
+
     static func addressDump(sequence: UInt32) -> [UInt8] {
         var request = NetlinkRequest(type: Int(RTM_GETADDR), flags: Int(NLM_F_REQUEST | NLM_F_DUMP), sequence: sequence)
         for _ in 0..<2 { request.append(UInt32(0)) }

@@ -1,4 +1,5 @@
 import CleanSlate
+import Glibc
 import Testing
 
 @testable import Reachability
@@ -76,6 +77,29 @@ struct SilentChangeTests {
             if network.hasIPv6 { try network.ip("nexthop del id 2") }
         } becomes: {
             $0.status == .unsatisfied(.noRoute)
+        }
+    }
+
+    /// The kernel tells of both before it takes the routes away, of which it then says nothing: after the first look comes another one.
+    @Test(arguments: ["nexthop del id 1", "addr del 10.9.0.1/24 dev v0"]) func whatIsToldOfTooEarly(_ change: String) async throws {
+        try await TestNetwork.run(.ipv4) { network in
+            try network.addUplink()
+            let monitor = network.monitor()
+            try monitor.start()
+            let recorder = Recorder(monitor)
+            for _ in 0..<100 {
+                try network.batch([
+                    "addr replace 10.9.0.1/24 dev v0", "nexthop replace id 1 via 10.9.0.2 dev v0", "route replace default nhid 1",
+                ])
+                recorder.expect { $0.isSatisfied }
+                let looks = monitor.statistics.evaluations
+                try network.ip(change)
+                recorder.expect { !$0.isSatisfied }
+                let deadline = ContinuousClock.now + .seconds(10)
+                while monitor.statistics.evaluations < looks + 2, ContinuousClock.now < deadline { usleep(1000) }
+                let more = monitor.statistics.evaluations - looks
+                #expect(more >= 2)
+            }
         }
     }
 

@@ -63,6 +63,8 @@ enum Environment {
     /// The bars are held against the figures: for a machine that does nothing else (`Scripts/reachability-figures`).
     static let holdsBars = ProcessInfo.processInfo.environment["SCOPEDNET_FIGURES"] == "1"
     static let isQuick = ProcessInfo.processInfo.environment["SCOPEDNET_QUICK"] == "1"
+    /// Takes up a run of chance again that found something: `SCOPEDNET_SEED=n`.
+    static let seed = ProcessInfo.processInfo.environment["SCOPEDNET_SEED"].flatMap { UInt64($0) }
     /// A sanitizer makes everything several times slower: figures are not held against it.
     static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
     #if DEBUG

@@ -1,4 +1,5 @@
 import CNetlink
+import CSandbox
 import Glibc
 
 @testable import Reachability
@@ -78,7 +79,7 @@ enum Sandbox {
         let count = UInt16(program.count)
         return program.withUnsafeMutableBufferPointer { instructions in
             var filter = sock_fprog(len: count, filter: instructions.baseAddress)
-            return cnl_filter_system_calls(&filter) == 0
+            return csandbox_filter_system_calls(&filter) == 0
         }
     }
 }

@@ -1,4 +1,5 @@
 import CNetlink
+import CSandbox
 import Foundation
 import Testing
 
