@@ -95,10 +95,12 @@ extension StoreEngine {
         if !isQueued { done() }
         if !wasClosed {
             // After the job above has been taken in, none is.
-            writer.enqueue { [writer, readers] in
+            let end: @Sendable () -> Void = { [writer, readers] in
                 writer.end()
                 readers.end()
             }
+            // Without a thread that could be made for it there is no job to wait for.
+            if !writer.enqueue(end) { end() }
         }
     }
 

@@ -5,16 +5,42 @@ import Glibc
 ///
 /// Threads of its own, because a store that waited for a thread of somebody else's pool would stop when that pool is busy.
 final class Worker: @unchecked Sendable {
+    /// Where one idle thread waits. Each has a condition of its own: of several threads at one, the C library up to glibc 2.41 may leave one
+    /// asleep that was to be woken (sourceware bug 25847), and on a busy machine a reader of a closed store did stay.
+    private final class Seat {
+        let condition: UnsafeMutablePointer<pthread_cond_t>
+        var isCalled = false
+
+        init() {
+            condition = .allocate(capacity: 1)
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(condition, &attributes)
+            pthread_condattr_destroy(&attributes)
+        }
+
+        deinit {
+            pthread_cond_destroy(condition)
+            condition.deallocate()
+        }
+
+        func call() {
+            isCalled = true
+            pthread_cond_signal(condition)
+        }
+    }
+
     // Safety: everything below is reached with `mutex` held only; the jobs are Sendable closures and run without it.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var jobs: [@Sendable () -> Void] = []
     private var head = 0
     private var deadline: Duration?
     private var onDeadline: (@Sendable () -> Void)?
     private var isEnding = false
     private var alive = 0
-    private var idle = 0
+    /// Of the threads that wait and were not called.
+    private var idle: [Seat] = []
 
     private let name: String
     private let limit: Int
@@ -24,19 +50,11 @@ final class Worker: @unchecked Sendable {
         self.name = name
         self.limit = limit
         mutex = .allocate(capacity: 1)
-        condition = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(condition, &attributes)
-        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
-        pthread_cond_destroy(condition)
         pthread_mutex_destroy(mutex)
-        condition.deallocate()
         mutex.deallocate()
     }
 
@@ -47,10 +65,10 @@ final class Worker: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         guard !isEnding else { return false }
-        if jobs.count - head >= idle && alive < limit { spawn() }
+        if idle.isEmpty, alive < limit { spawn() }
         guard alive > 0 else { return false }
         jobs.append(job)
-        pthread_cond_signal(condition)
+        idle.popLast()?.call()
         return true
     }
 
@@ -63,7 +81,7 @@ final class Worker: @unchecked Sendable {
         if alive == 0 { spawn() }
         deadline = time
         onDeadline = body
-        pthread_cond_signal(condition)
+        idle.popLast()?.call()
     }
 
     /// No job is taken any more; those that were are still done. Returns at once.
@@ -72,7 +90,7 @@ final class Worker: @unchecked Sendable {
         isEnding = true
         deadline = nil
         onDeadline = nil
-        pthread_cond_broadcast(condition)
+        while let seat = idle.popLast() { seat.call() }
         pthread_mutex_unlock(mutex)
     }
 
@@ -82,10 +100,11 @@ final class Worker: @unchecked Sendable {
     }
 
     private func run() {
-        while let job = next() { job() }
+        let seat = Seat()
+        while let job = next(seat) { job() }
     }
 
-    private func next() -> (@Sendable () -> Void)? {
+    private func next(_ seat: Seat) -> (@Sendable () -> Void)? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
@@ -108,20 +127,22 @@ final class Worker: @unchecked Sendable {
                 alive -= 1
                 return nil
             }
-            idle += 1
-            wait()
-            idle -= 1
+            seat.isCalled = false
+            idle.append(seat)
+            wait(seat)
+            if !seat.isCalled { idle.removeAll { $0 === seat } }
         }
     }
 
-    private func wait() {
+    /// Until it is called, or the deadline has come. It may wake for nothing.
+    private func wait(_ seat: Seat) {
         guard let deadline else {
-            pthread_cond_wait(condition, mutex)
+            pthread_cond_wait(seat.condition, mutex)
             return
         }
         let (seconds, attoseconds) = deadline.components
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        pthread_cond_timedwait(condition, mutex, &time)
+        pthread_cond_timedwait(seat.condition, mutex, &time)
     }
 
     static func now() -> Duration {
