@@ -4,6 +4,13 @@ public protocol BenchClient: Sendable {
     func get(_ url: String, completion: @escaping @Sendable (Int) -> Void)
     func get(_ url: String) async -> Int
 
+    /// Fetches `url`, makes ``Item``s of its JSON and reports how many.
+    func items(_ url: String, completion: @escaping @Sendable (Int) -> Void)
+    func items(_ url: String) async -> Int
+
+    /// Posts the file `path` as part of a multipart form, a text field before it, and reports the status.
+    func upload(_ path: String, to url: String, completion: @escaping @Sendable (Int) -> Void)
+
     /// Fetches `url` into the file `path` and reports the number of bytes.
     func download(_ url: String, to path: String, completion: @escaping @Sendable (Int) -> Void)
 }
@@ -11,5 +18,8 @@ public protocol BenchClient: Sendable {
 extension BenchClient {
     public func get(_ url: String, completion: @escaping @Sendable (Int) -> Void) { fail("no closure door") }
     public func get(_ url: String) async -> Int { fail("no async door") }
+    public func items(_ url: String, completion: @escaping @Sendable (Int) -> Void) { fail("no closure door") }
+    public func items(_ url: String) async -> Int { fail("no async door") }
+    public func upload(_ path: String, to url: String, completion: @escaping @Sendable (Int) -> Void) { fail("no upload") }
     public func download(_ url: String, to path: String, completion: @escaping @Sendable (Int) -> Void) { fail("no download") }
 }

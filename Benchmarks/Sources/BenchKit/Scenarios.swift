@@ -16,7 +16,10 @@ public struct Scenarios {
     public func run() -> Bool {
         bench_raise_descriptor_limit()
         switch options.scenario {
-        case "load": load()
+        case "load": load(.get, expected: options.expectedBytes)
+        case "decode": load(.decode, expected: options.number("items", default: 1))
+        case "upload": load(.upload(path: options.text("path") ?? "upload"), expected: 204)
+        case "downloads": load(.download(path: options.text("path") ?? "download"), expected: options.expectedBytes)
         case "burst": burst()
         case "wait": burst()
         case "download": download()
@@ -26,11 +29,16 @@ public struct Scenarios {
         return true
     }
 
-    private func load() {
+    private func load(_ work: Workload.Work, expected: Int) {
         let client = makeClient(options)
-        send(client, requests: options.number("warm-up", default: 0))
+        warmProcess(client)
+        func send(_ requests: Int) {
+            Workload.run(
+                client, work, door: options.door, url: options.url, requests: requests, inFlight: options.inFlight, expected: expected)
+        }
+        send(options.number("warm-up", default: 0))
         let begin = bench_window_begin()
-        send(client, requests: options.requests)
+        send(options.requests)
         bench_report(options.requests, begin, bench_look(), nil)
     }
 
@@ -71,14 +79,14 @@ public struct Scenarios {
             url: options.url,
             requests: requests,
             inFlight: inFlight ?? options.inFlight,
-            expectedBytes: options.expectedBytes
+            expected: options.expectedBytes
         )
     }
 
     /// One request to another server, so that nothing of the process itself is new in the window.
     private func warmProcess(_ client: any BenchClient) {
         guard let url = options.text("warm-url") else { return }
-        Workload.run(client, door: options.door, url: url, requests: 1, inFlight: 1, expectedBytes: 1024)
+        Workload.run(client, door: options.door, url: url, requests: 1, inFlight: 1, expected: 1024)
     }
 }
 

@@ -52,6 +52,30 @@ struct ScopedNetClient: BenchClient {
         }
     }
 
+    func items(_ url: String) async -> Int {
+        do {
+            return try await session.request(url, decoder: .json([Item].self)).value(in: bag).count
+        } catch {
+            fail("\(url): \(error)")
+        }
+    }
+
+    func items(_ url: String, completion: @escaping @Sendable (Int) -> Void) {
+        session.request(url, decoder: .json([Item].self)).onFailure { fail("\(url): \($0)") }.onSuccess { completion($0.count) }
+            .start(in: bag)
+    }
+
+    func upload(_ path: String, to url: String, completion: @escaping @Sendable (Int) -> Void) {
+        do {
+            var form = MultipartForm()
+            form.add("a file", name: "title")
+            try form.add(file: URL(filePath: path), name: "file")
+            session.upload(url, from: form).onFailure { fail("\(url): \($0)") }.onResponse { completion($0.status) }.start(in: bag)
+        } catch {
+            fail("\(path): \(error)")
+        }
+    }
+
     func download(_ url: String, to path: String, completion: @escaping @Sendable (Int) -> Void) {
         session.download(url, to: URL(filePath: path))
             .onFailure { fail("\(url): \($0)") }

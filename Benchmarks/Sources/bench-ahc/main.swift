@@ -1,6 +1,8 @@
 import AsyncHTTPClient
 import BenchKit
+import Foundation
 import NIOCore
+import NIOFoundationCompat
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
@@ -32,6 +34,34 @@ struct AsyncHTTPClientClient: BenchClient {
             return try await response.body.collect(upTo: 1 << 30).readableBytes
         } catch {
             fail("\(url): \(error)")
+        }
+    }
+
+    func items(_ url: String) async -> Int {
+        do {
+            let response = try await client.execute(HTTPClientRequest(url: url), deadline: .distantFuture)
+            let body = try await response.body.collect(upTo: 1 << 30)
+            return try JSONDecoder().decode([Item].self, from: body).count
+        } catch {
+            fail("\(url): \(error)")
+        }
+    }
+
+    /// In memory, as it has no forms: the file between what comes before and after it.
+    func upload(_ path: String, to url: String, completion: @escaping @Sendable (Int) -> Void) {
+        do {
+            var body = ByteBuffer(string: Form.head)
+            body.writeBytes(try Data(contentsOf: URL(fileURLWithPath: path)))
+            body.writeString(Form.tail)
+            let fields: HTTPHeaders = ["Content-Type": Form.contentType]
+            client.execute(request: try .init(url: url, method: .POST, headers: fields, body: .byteBuffer(body))).whenComplete { result in
+                switch result {
+                case .success(let response): completion(Int(response.status.code))
+                case .failure(let error): fail("\(url): \(error)")
+                }
+            }
+        } catch {
+            fail("\(path): \(error)")
         }
     }
 
