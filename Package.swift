@@ -37,6 +37,7 @@ var dependencies: [Package.Dependency] = [
 
 var targets: [Target] = [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CTLS", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CEpoll"),
     .systemLibrary(name: "CHeap"),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -47,6 +48,7 @@ var targets: [Target] = [
         dependencies: [
             "CCurl",
             "CEpoll",
+            "CTLS",
             "CZlib",
             "Persistence",
             "Reachability",
@@ -87,8 +89,10 @@ var targets: [Target] = [
     ),
     .systemLibrary(name: "CNetlink"),
     .target(name: "Reachability", dependencies: ["CNetlink"], swiftSettings: settings),
+    .systemLibrary(name: "CSandbox", path: "Tests/CSandbox"),
     .testTarget(
-        name: "ReachabilityTests", dependencies: ["CleanSlate", "Reachability", "ScopedNet", "CNetlink"], swiftSettings: settings),
+        name: "ReachabilityTests", dependencies: ["CleanSlate", "Reachability", "ScopedNet", "CNetlink", "CSandbox"],
+        swiftSettings: settings),
     .testTarget(name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet"], swiftSettings: settings),
 ]
 
@@ -138,6 +142,13 @@ if !leanBuild {
             name: "ConformanceClient",
             dependencies: ["ScopedNet", "Persistence", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Tests/ConformanceClient", swiftSettings: settings),
+        // ScopedNet, the curl tool and URLSession with the same exchanges; URLSession is no dependency of anything else.
+        .executableTarget(
+            name: "Differential",
+            dependencies: [
+                "ScopedNet", "ScopedNetTestServer", "TestProcesses", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/Differential", swiftSettings: settings),
         .testTarget(
             name: "ScopedNetTestServerTests",
             dependencies: ["CleanSlate", "ScopedNetTestServer", .product(name: "NIOCore", package: "swift-nio")],
@@ -215,19 +226,26 @@ if !leanBuild {
     ]
 }
 
+if leanBuild {
+    targets += [
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "CCurl", "CNetlink", "Reachability", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Fuzz",
+            exclude: ["CFuzzer", "Corpus", "Main"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "FuzzTests", dependencies: ["CleanSlate", "FuzzTargets"], swiftSettings: settings),
+    ]
+}
+
 // `Scripts/fuzz` builds this with libFuzzer, whose `main` no other build has.
 if Context.environment["SCOPEDNET_FUZZ"] == "1" {
     targets += [
         .systemLibrary(name: "CFuzzer", path: "Fuzz/CFuzzer"),
-        .executableTarget(
-            name: "Fuzz",
-            dependencies: [
-                "CCurl", "CFuzzer", "CNetlink", "Reachability", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            path: "Fuzz",
-            exclude: ["CFuzzer", "Corpus"],
-            swiftSettings: settings
-        ),
+        .executableTarget(name: "Fuzz", dependencies: ["CFuzzer", "FuzzTargets"], path: "Fuzz/Main", swiftSettings: settings),
     ]
 }
 

@@ -135,3 +135,30 @@ extension UnsafeRawBufferPointer {
     let freshness = Freshness(stored, now: now, policy: .standard)
     check((0...DeltaSeconds.largest).contains(freshness.age), "the age is \(freshness.age)")
 }
+
+/// The record of a part and the head that answers to its request: what is read goes into a field and a path, and a body is appended only where the
+/// part ends.
+@Sendable func fuzzResume(_ input: UnsafeRawBufferPointer) {
+    guard let (choice, rest) = input.split else { return }
+    let parts = rest.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false).map { UnsafeRawBufferPointer(rebasing: $0) }
+    guard parts.count == 2, let record = PartRecord(Data(parts[0])) else { return }
+    check(PartRecord(record.encoded() ?? Data()) == record, "\(record) is read as another")
+    check(!record.name.utf8.contains(UInt8(ascii: "/")) && !["", ".", ".."].contains(record.name), "the name is \(record.name)")
+    let validator = record.validator ?? "\n"
+    check(!validator.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }, "the validator is no field: \(validator)")
+    let head = CacheHead(status: [206, 200, 416, 404, 503][choice % 5], fields: parts[1].fields)
+    for size in [Int64(1), 400, record.total ?? 7, .max] {
+        let asked = PartRequest(record, size: size)
+        if let asked { check(0 < asked.offset && asked.offset <= size && size <= record.total ?? .max, "asks from \(asked.offset)") }
+        switch ResumeDecision(head, asked: asked, request: record, now: now) {
+        case .append(let end, let total):
+            guard let asked else { fatalError("the rest of nothing") }
+            check(head.status == 206 && asked.offset < end && end <= total ?? .max, "\(asked.offset)..<\(end) of \(total ?? -1)")
+        case .complete: check(head.status == 416 && asked != nil, "complete without having asked")
+        case .restart(let made): check(head.status == 200 && made?.validator != "", "a record without a validator")
+        case .again: check(asked != nil, "again without having asked")
+        case .refuse: check(asked == nil, "what was asked for is refused")
+        case .other: check(head.status != 200 && head.status != 206, "the file is not taken")
+        }
+    }
+}

@@ -24,7 +24,7 @@ function test_name(after) {
 
 function failure(text) { failed++; if (!told[text]++) tell("failed", text) }
 # The first issue of a test says most.
-function failed_test(name) { failure(name in issue ? name ", " issue[name] : name) }
+function failed_test(name) { has_failed[name] = 1; failure(name in issue ? name ", " issue[name] : name) }
 function skip(text) { skipped++; tell("skipped", text) }
 
 { gsub(/\033\[[0-9;]*[A-Za-z]/, ""); sub(/\r$/, "") }
@@ -45,6 +45,15 @@ function skip(text) { skipped++; tell("skipped", text) }
     sub(/.* recorded an issue( with .*)? at /, "", where)
     sub(/:[0-9]+: /, ": ", where) # the column
     if (!(name in issue)) issue[name] = where
+    next
+}
+# What a suite finds after its last test is nobody's test. One failure a suite, with its first issue.
+/✘ Suite .* recorded an issue/ {
+    name = between($0, "✘ Suite ", " recorded an issue")
+    where = $0
+    sub(/.* recorded an issue( with .*)? at /, "", where)
+    sub(/:[0-9]+: /, ": ", where)
+    if (!(name in suite_issue)) { suite_issue[name] = where; apart++; tell("failed", "suite " name ", " where) }
     next
 }
 /◇ Test .* started\./ { running[test_name(" started\\.")] = ++order; next }
@@ -131,6 +140,11 @@ END {
     passed = closed == runs ? total - failed - skipped : passed_lines
     if (passed < 0) passed = 0
     ran = total + passed_lines + failed
+    failed += apart
+    # What a thread of a test's own finds is nobody's, for Swift Testing: "«unknown»".
+    if (!reports && status != 124 && runs != 0 && closed == runs) {
+        for (name in issue) if (!(name in has_failed)) failure(name ", " issue[name])
+    }
     if (reports) failure(reports (reports == 1 ? " report" : " reports") " of a sanitizer: " (summary == "" ? report : summary))
     if (status == 124) {
         failure("timed out" were_running())

@@ -44,6 +44,7 @@ typedef int (*scurl_seek_callback)(void *_Nullable context, curl_off_t offset, i
 typedef int (*scurl_progress_callback)(void *_Nullable context, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal, curl_off_t ulnow);
 typedef int (*scurl_prereq_callback)(void *_Nullable context, char *_Nullable primary, char *_Nullable local, int primary_port, int local_port);
 typedef curl_socket_t (*scurl_open_callback)(void *_Nullable context, curlsocktype purpose, struct curl_sockaddr *_Nullable address);
+typedef CURLcode (*scurl_tls_callback)(CURL *_Nullable easy, void *_Nullable tls_context, void *_Nullable context);
 typedef int (*scurl_close_callback)(void *_Nullable context, curl_socket_t socket);
 
 static inline CURLcode scurl_set_data_callback(CURL *_Nonnull easy, CURLoption option, scurl_data_callback _Nullable callback) {
@@ -57,6 +58,9 @@ static inline CURLcode scurl_set_progress_callback(CURL *_Nonnull easy, scurl_pr
 }
 static inline CURLcode scurl_set_prereq_callback(CURL *_Nonnull easy, scurl_prereq_callback _Nullable callback) {
     return (curl_easy_setopt)(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+static inline CURLcode scurl_set_tls_callback(CURL *_Nonnull easy, scurl_tls_callback _Nullable callback) {
+    return (curl_easy_setopt)(easy, CURLOPT_SSL_CTX_FUNCTION, callback);
 }
 static inline CURLcode scurl_set_open_callback(CURL *_Nonnull easy, scurl_open_callback _Nullable callback) {
     return (curl_easy_setopt)(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
@@ -126,6 +130,7 @@ static const long SCURL_IPRESOLVE_V4 = CURL_IPRESOLVE_V4;
 static const long SCURL_IPRESOLVE_V6 = CURL_IPRESOLVE_V6;
 static const long SCURL_AUTH_ANY = (long)CURLAUTH_ANY;
 static const long SCURL_AUTH_BASIC = (long)CURLAUTH_BASIC;
+static const long SCURL_AUTH_BASIC_OR_DIGEST = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
 static const long SCURL_SSLVERSION_TLSv1_2 = CURL_SSLVERSION_TLSv1_2;
 static const long SCURL_SSLVERSION_TLSv1_3 = CURL_SSLVERSION_TLSv1_3;
 static const long SCURL_PIPE_MULTIPLEX = CURLPIPE_MULTIPLEX;

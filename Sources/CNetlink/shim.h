@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/timerfd.h>
-#include <sys/prctl.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -21,14 +20,6 @@ extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
 static inline int cnl_setns_network(int descriptor) { return setns(descriptor, 0x40000000); }
 static inline int cnl_unshare_network(void) { return unshare(0x40000000); }
 static inline void cnl_name_thread(const char *_Nonnull name) { pthread_setname_np(pthread_self(), name); }
-
-// For tests.
-extern int pipe2(int *_Nonnull ends, int flags);
-
-// For tests: what the filter forbids is refused to the calling thread and its children.
-static inline int cnl_filter_system_calls(struct sock_fprog *_Nonnull program) {
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? prctl(PR_SET_SECCOMP, 2, program) : -1;
-}
 
 static const int CNL_EPOLL_CLOEXEC = EPOLL_CLOEXEC;
 static const int CNL_EVENTFD_FLAGS = EFD_CLOEXEC | EFD_NONBLOCK;

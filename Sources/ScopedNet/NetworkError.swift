@@ -8,14 +8,18 @@ public struct NetworkError: Error, Sendable {
     /// What went wrong. Codes are never removed or given another meaning.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
+            case insecureConnection
+            case accessRefused, addressRefused
             case invalidURL, unsupportedScheme, invalidHeader, invalidOption, invalidParameters, bodyNotReplayable, bodyStreamFailed
-            case fileUnreadable, fileUnwritable, diskFull
+            case fileUnreadable, fileUnwritable, diskFull, targetInUse
             case nameNotResolved, proxyNotResolved, connectionRefused, connectionFailed, connectionLost, proxyFailed
             case tlsFailed, certificateUntrusted, certificateExpired, certificateWrongHost, clientCertificateFailed
+            case pinMismatch
             case connectivityTimeout, queueTimeout, connectTimeout, firstByteTimeout, idleTimeout, totalTimeout, queueFull
             case badResponse, truncatedBody, headersTooLarge, bodyTooLarge, decodingBomb, contentDecodingFailed
             case tooManyRedirects, redirectLoop, redirectRefused
-            case unacceptableStatus, unacceptableContentType, decodingFailed, refused, cancelled, shutdown, resources, other
+            case unacceptableStatus, unacceptableContentType, decodingFailed, authenticationFailed, hookFailed
+            case refused, cancelled, shutdown, resources, other
         }
 
         private let name: Name
@@ -44,8 +48,18 @@ public struct NetworkError: Error, Sendable {
         public static let fileUnwritable = Code(.fileUnwritable)
         /// No space was left on the device; the destination is as it was.
         public static let diskFull = Code(.diskFull)
+        /// Another download to the same file is under way, in this process or, where downloads are resumed, in another.
+        public static let targetInUse = Code(.targetInUse)
+
+        /// The URL is http where the session demands https (``AccessPolicy/httpsOnly``, or a pin of its host in ``SecurityPolicy``), or a redirect
+        /// leads to one.
+        public static let insecureConnection = Code(.insecureConnection)
+        /// The URL, or a redirect's, is not one that ``RequestOptions/access`` allows: its scheme, host or port.
+        public static let accessRefused = Code(.accessRefused)
 
         // Reaching the server
+        /// The host has no address that the session's ``AddressGuard`` allows, or the way there cannot be guarded.
+        public static let addressRefused = Code(.addressRefused)
         public static let nameNotResolved = Code(.nameNotResolved)
         public static let proxyNotResolved = Code(.proxyNotResolved)
         public static let connectionRefused = Code(.connectionRefused)
@@ -58,6 +72,9 @@ public struct NetworkError: Error, Sendable {
         public static let certificateExpired = Code(.certificateExpired)
         public static let certificateWrongHost = Code(.certificateWrongHost)
         public static let clientCertificateFailed = Code(.clientCertificateFailed)
+        /// The server's chain holds nothing that is pinned for its host (``SecurityPolicy``). As for the other three codes of certificates,
+        /// `underlying` is a ``TrustFailure`` with the chain.
+        public static let pinMismatch = Code(.pinMismatch)
 
         // Time and room
         /// There was no path to the server, and none came in the time given (``Timeouts/connectivity``).
@@ -92,6 +109,12 @@ public struct NetworkError: Error, Sendable {
         public static let unacceptableContentType = Code(.unacceptableContentType)
         /// The body could not be turned into the value asked for.
         public static let decodingFailed = Code(.decodingFailed)
+
+        /// A challenge could not be answered because whoever should have answered it failed: the `underlying` error says why. A credential that
+        /// the server refuses is `unacceptableStatus` with its 401.
+        public static let authenticationFailed = Code(.authenticationFailed)
+        /// A deciding hook of the program threw something else than a ``NetworkError``: it is the `underlying`.
+        public static let hookFailed = Code(.hookFailed)
 
         // Endings of our own
         /// *Cancel newest* let the run in flight go on; this start did not become a run.
@@ -133,6 +156,7 @@ public struct NetworkError: Error, Sendable {
         var cancelReason: CancelReason?
         var response: ResponseHead?
         var body: Data?
+        var resumableBytes: Int64?
         var connectionReused = false
         var responseBytesReceived = false
 
@@ -161,6 +185,7 @@ public struct NetworkError: Error, Sendable {
             cancelReason = other.cancelReason
             response = other.response
             body = other.body
+            resumableBytes = other.resumableBytes
             connectionReused = other.connectionReused
             responseBytesReceived = other.responseBytesReceived
         }
@@ -218,6 +243,11 @@ public struct NetworkError: Error, Sendable {
     public var body: Data? {
         get { storage.body }
         set { mutate { $0.body = newValue } }
+    }
+    /// How many bytes of the file are kept, so that the next download to it need not begin anew (``DownloadOptions/resumes``); nil for none.
+    public var resumableBytes: Int64? {
+        get { storage.resumableBytes }
+        set { mutate { $0.resumableBytes = newValue } }
     }
     package var connectionReused: Bool {
         get { storage.connectionReused }

@@ -22,6 +22,9 @@ struct ScopedNetTool: ParsableCommand {
             All of them: docs/tool.md of ScopedNet.
             """,
         version: "scopednet 0.1",
-        subcommands: [GetCommand.self, DownloadCommand.self, PathCommand.self, WatchCommand.self, CacheCommand.self])
+        subcommands: [
+            GetCommand.self, PostCommand.self, PutCommand.self, PatchCommand.self, DeleteCommand.self, HeadCommand.self, UploadCommand.self,
+            DownloadCommand.self, PathCommand.self, WatchCommand.self, CacheCommand.self,
+        ])
 }
 #endif

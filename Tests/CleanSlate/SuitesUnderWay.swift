@@ -8,6 +8,9 @@ final class SuitesUnderWay: Sendable {
     static let shared = SuitesUnderWay()
 
     private let count = Lock(0)
+    /// All suites at once on a few cores starve each other: each test then takes as long as all of them together, and the clocks of those that
+    /// wait for something run out.
+    private let turnstile = Turnstile(width: 16)
     /// Taken once, while all suites wait for it.
     private let baseline = Task.detached {
         await SuitesUnderWay.warmUp()
@@ -17,6 +20,7 @@ final class SuitesUnderWay: Sendable {
     func begin() async {
         count.withLock { $0 += 1 }
         _ = await baseline.value
+        await turnstile.enter()
     }
 
     /// What the platform opens once and keeps, and the one session that is everybody's, are there before anything is counted.
@@ -32,6 +36,7 @@ final class SuitesUnderWay: Sendable {
 
     /// - Returns: what is left when nobody runs any more, if anything.
     func end(within deadline: Duration) async -> String? {
+        turnstile.leave()
         let isLast = count.withLock { count in
             count -= 1
             return count == 0

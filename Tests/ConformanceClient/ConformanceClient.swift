@@ -13,6 +13,8 @@ struct ConformanceClient {
         if words.first == "download", words.count == 3 {
             return try await LargeDownload.run(url: words[1], folder: words[2])
         }
+        if words.first == "transfer" { return try await LargeTransfer.run(Array(words.dropFirst())) }
+        if words.first == "resume", words.count == 3 { return await ResumedDownload.run(url: words[1], file: words[2]) }
         let input = try FileHandle.standardInput.readToEnd() ?? Data()
         let request = try JSONDecoder().decode(ClientRequest.self, from: input)
         let clock = SharedClock(request.clock)

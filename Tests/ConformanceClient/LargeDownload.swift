@@ -31,14 +31,14 @@ enum LargeDownload {
         // Threads, buffers and the database are there before it counts.
         _ = try await session.download(url + "?small", to: files[0]).response()
         await cache.store.relieveMemory()
-        let before = memory("VmRSS")
-        resetPeak()
+        let before = ProcessMemory.kibibytes("VmRSS")
+        ProcessMemory.resetPeak()
         var sources: [String] = []
         for file in files {
             sources.append("\(try await session.download(url, to: file).response().source)")
             await cache.store.relieveMemory()
         }
-        let most = memory("VmHWM") - before
+        let most = ProcessMemory.kibibytes("VmHWM") - before
         let report = Report(memory: most, sources: sources, lengths: files.map(length), isSame: try isSame(files[0], files[1]))
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(report))
         await session.shutdown()
@@ -57,19 +57,5 @@ enum LargeDownload {
             if one != other { return false }
             if one?.isEmpty ?? true { return true }
         }
-    }
-
-    /// See proc(5), clear_refs.
-    private static func resetPeak() {
-        guard let file = fopen("/proc/self/clear_refs", "w") else { return }
-        fputs("5", file)
-        fclose(file)
-    }
-
-    /// A line of /proc/self/status, in KiB.
-    private static func memory(_ name: String) -> Int {
-        guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
-        let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
-        return line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0
     }
 }

@@ -78,6 +78,7 @@ final class FaultLab {
         for _ in 0..<Self.patience {
             last = ProcessInventory.now()
             if LiveObjects.snapshot().total == 0, !last.hasThreads { break }
+            // Asked again and again: a thread's end shows in /proc alone, which tells nobody.
             try? await Task.sleep(for: .milliseconds(1))
         }
         return last
@@ -165,6 +166,7 @@ final class FaultLab {
         if case .failure(let error) = outcome, error.message.isEmpty { return "an error without a word" }
         for _ in 0..<Self.patience {
             if LiveObjects.snapshot().total == 0, ProcessInventory.now().excess(over: baseline) == nil { break }
+            // As above: descriptors and threads are counted from outside, and no event says that the count fell.
             try? await Task.sleep(for: .milliseconds(1))
         }
         let live = LiveObjects.snapshot()

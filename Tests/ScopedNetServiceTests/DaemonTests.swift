@@ -8,14 +8,15 @@ import Testing
 /// The example daemon as a process, with real signals and a real notification socket.
 @Suite(.leavesNothing, .serialized) struct DaemonTests {
     private func withDaemon(
-        _ response: ScriptedResponse, _ test: (ProgramRun, LoopbackServer, NotifyListener) async throws -> Void
+        _ response: ScriptedResponse, every pause: String = "0.05",
+        _ test: (ProgramRun, LoopbackServer, NotifyListener) async throws -> Void
     ) async throws {
         let server = LoopbackServer()
         try await server.start()
         server.on("/health", response)
         let listener = try NotifyListener("@scopednet-test-\(UUID().uuidString)")
         let daemon = try ProgramRun(
-            [product("DemoDaemon"), "--every", "0.05", server.url + "/health"], environment: ["NOTIFY_SOCKET": listener.name])
+            [product("DemoDaemon"), "--every", pause, server.url + "/health"], environment: ["NOTIFY_SOCKET": listener.name])
         do { try await test(daemon, server, listener) } catch {
             daemon.send(SIGKILL)
             await server.stop()
@@ -25,7 +26,8 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT]) func aSignalLetsTheRequestUnderWayFinish(_ signal: Int32) async throws {
-        try await withDaemon(ScriptedResponse.ok("fine").stalling(.afterBytes(2))) { daemon, server, listener in
+        // Systemd hears of the stop before the watchdog does: between the two, one that hurries would ask again.
+        try await withDaemon(ScriptedResponse.ok("fine").stalling(.afterBytes(2)), every: "60") { daemon, server, listener in
             let ready = await listener.next()
             #expect(ready == "READY=1")
             try await server.waitForStalls()
@@ -38,7 +40,9 @@ import Testing
             #expect(result.errors.contains("healthy") && result.errors.contains("0 requests"), "\(result.errors)")
             #expect(server.requests.count == 1)
             let ending = try await server.requests[0].ending()
-            #expect(ending == .completed)
+            // It leaves with the last byte, and the server may hear of that before it knows that its own write is done; that all came, the daemon
+            // has said above.
+            #expect(ending == .completed || ending == .clientClosed)
         }
     }
 

@@ -46,6 +46,7 @@ struct ClientDepartureTests {
         try await withServer { server async throws in
             let (cancelled, continuation) = AsyncStream.makeStream(of: Bool.self)
             server.on("/") { _ in
+                // Nothing is waited for here: a handler that would answer in an hour must be cancelled before, and the sleep throws then.
                 try? await Task.sleep(for: .seconds(3600))
                 continuation.yield(Task.isCancelled)
                 return .ok()

@@ -40,6 +40,37 @@ private struct Samples: Sendable {
         }
     }
 
+    // MARK: Downloads.md
+
+    @MainActor
+    final class DownloadPage: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        private let request: Request<URL>
+        private var run: Run?
+        private(set) var fraction = 0.0
+
+        init(_ url: String, to file: URL, with session: Session) {
+            request = session.download(url, to: file).options { options in
+                options.downloads.resumes = true
+                options.retry = .standard
+            }
+        }
+
+        func goOn() {
+            request.onDownloadProgress(for: self) { page, progress in page.fraction = progress.fraction ?? 0 }
+            run = request.start(for: self).run
+        }
+
+        func pause() { run?.cancel() }
+    }
+
+    func tidyUp(_ downloads: URL) throws {
+        for partial in try PartialDownload.all(in: downloads) {
+            print(partial.file.lastPathComponent, partial.bytes, partial.total ?? 0)
+        }
+        try PartialDownload.removeAll(in: downloads, olderThan: .seconds(30 * 24 * 3_600))
+    }
+
     // MARK: Responses.md
 
     func decoders(_ session: Session) {
@@ -199,6 +230,36 @@ private struct Samples: Sendable {
         func observe(_ event: RequestEvent) {
             if case .finished(let completion) = event.kind, completion.error != nil { failures.add(1, ordering: .relaxed) }
         }
+    }
+
+    // MARK: Hooks.md
+
+    @MainActor
+    final class Reports: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        var hosts: Set<String> = ["reports.example.com"]
+        private(set) var report: Data?
+
+        func load(with session: Session) {
+            session.request("reports/today")
+                .onRedirect(for: self) { reports, hop in
+                    guard let host = URL(string: hop.proposed.url)?.host, reports.hosts.contains(host) else { return .stop }
+                    return .follow
+                }
+                .onDisposition(for: self) { _, arrival in
+                    (arrival.head.contentLength ?? 0) > 50_000_000 ? .cancel : .allow
+                }
+                .onSuccess(for: self) { reports, data in reports.report = data }
+                .start(for: self)
+        }
+    }
+
+    func document(_ session: Session, folder: URL) async throws -> DataOrFile {
+        try await session.request("document", decoder: .dataOrFile)
+            .onDisposition { arrival in
+                (arrival.head.contentLength ?? .max) > 1_000_000 ? .download(to: folder) : .allow
+            }
+            .value()
     }
 
     // MARK: Lifetimes.md
@@ -395,16 +456,35 @@ private struct Samples: Sendable {
         let names = Self.articles.map { $0.split(separator: "/").last.map(String.init) ?? "" }
         #expect(
             names == [
-                "README.md", "Caching.md", "Concurrency.md", "GettingStarted.md", "Lifetimes.md", "Responses.md", "ScopedNet.md",
+                "README.md",
+                "Authentication.md",
+                "Caching.md",
+                "Concurrency.md",
+                "Downloads.md",
+                "GettingStarted.md",
+                "Hooks.md",
+                "Lifetimes.md",
+                "Limits.md",
+                "Responses.md",
+                "ScopedNet.md",
+                "Security.md",
                 "Transport.md",
                 "LeakTests.md",
-                "ScopedNetTesting.md", "ScopedNetService.md",
+                "ScopedNetTesting.md",
+                "ScopedNetService.md",
             ])
         #expect(try Self.articles.map { try Self.samples(of: $0).count }.reduce(0, +) >= 20)
     }
 
     @Test(arguments: articles) func samplesStandHereWordForWord(_ article: String) throws {
-        let sources = ["DocumentationTests.swift", "LeakTestSamples.swift", "ServiceSamples.swift"]
+        let sources = [
+            "DocumentationTests.swift",
+            "SecuritySamples.swift",
+            "AuthenticationSamples.swift",
+            "LeakTestSamples.swift",
+            "LimitsSamples.swift",
+            "ServiceSamples.swift",
+        ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetTests/\($0)") }.joined(separator: "\n") + "\n"
         for sample in try Self.samples(of: article) {
             let isHere = here.contains("\n" + sample.joined(separator: "\n") + "\n")
@@ -508,6 +588,31 @@ private struct Samples: Sendable {
         Samples().printCapabilities()
     }
 
+    @Test @MainActor func hooksDecide() async throws {
+        try await visit { samples, session, server in
+            server.on("/api/reports/today", .redirect(to: "/api/posts"))
+            let reports = Samples.Reports()
+            reports.load(with: session)
+            await session.agent.idle()
+            // Led to a host that it does not know.
+            #expect(reports.report == nil && server.requests.count == 1)
+            reports.hosts.insert("127.0.0.1")
+            reports.load(with: session)
+            await session.agent.idle()
+            #expect(reports.report?.isEmpty == false)
+
+            let folder = FileManager.default.temporaryDirectory.appending(path: "hooks-\(UUID().uuidString)", directoryHint: .isDirectory)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            server.on("/api/document", .ok("short"))
+            #expect(try await samples.document(session, folder: folder) == .data(Data("short".utf8)))
+            server.on("/api/document", .ok(.repeating(7, count: 1_000_001)))
+            let file = folder.appending(path: "document")
+            #expect(try await samples.document(session, folder: folder) == .file(URL(filePath: file.path)))
+            #expect(FileManager.default.contents(atPath: file.path)?.count == 1_000_001)
+        }
+    }
+
     @Test @MainActor func theDownloadReportsAndMoves() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "scopednet-documentation-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -519,6 +624,28 @@ private struct Samples: Sendable {
             if case .succeeded = model.ending {} else { Issue.record("ended with \(String(describing: model.ending))") }
             let saved = try Data(contentsOf: file)
             #expect(saved.count == 300_000)
+        }
+    }
+
+    @Test @MainActor func theDownloadPausesAndGoesOn() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scopednet-documentation-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "large")
+        try await visit { samples, session, server in
+            server.enqueue(ScriptedResponse.ok(.repeating(7, count: 300_000)).tagged("v1").stalling(.afterBytes(100_000)), for: "/api/part")
+            server.on("/api/part", ScriptedResponse.ok(.repeating(7, count: 300_000)).tagged("v1"))
+            let page = Samples.DownloadPage("part", to: file, with: session)
+            page.goOn()
+            try await server.waitForStalls()
+            while PartialDownload.of(file)?.bytes != 100_000 { try await Task.sleep(for: .milliseconds(1)) }
+            page.pause()
+            page.goOn()
+            await session.agent.idle()
+            #expect(page.fraction == 1)
+            let saved = try Data(contentsOf: file)
+            #expect(saved.count == 300_000 && server.requests.last?["range"] == "bytes=100000-")
+            try samples.tidyUp(folder)
         }
     }
 

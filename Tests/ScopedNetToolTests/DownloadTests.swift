@@ -46,6 +46,21 @@ import Testing
         }
     }
 
+    @Test func itGoesOnWhereItBrokeOff() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            let content = ScriptedResponse.ok("0123456789").tagged("v1")
+            server.enqueue(content.ending(.truncate(afterBytes: 4)), for: "/file")
+            server.on("/file", content)
+            let cut = try await tool("download", "--continue", "-o", folder.path("file"), server.url + "/file")
+            #expect(cut.status == 18 && folder.names.count == 2, "\(cut)")
+            let whole = try await tool("download", "-c", "-o", folder.path("file"), server.url + "/file")
+            #expect(whole.status == 0 && server.requests.last?["range"] == "bytes=4-", "\(whole)")
+            let text = try folder.text("file")
+            #expect(text == "0123456789" && folder.names == ["file"])
+        }
+    }
+
     @Test func aPlaceThatCannotBeWrittenIs23() async throws {
         let folder = try Folder()
         try await withServer { server in

@@ -48,11 +48,12 @@ import Testing
     @Test func everyCodeHasAStatusAndOnlyTheUnknownOnesAreSoftware() {
         let codes: [NetworkError.Code] = [
             .invalidURL, .unsupportedScheme, .invalidHeader, .invalidOption, .bodyNotReplayable, .bodyStreamFailed, .fileUnreadable,
-            .fileUnwritable, .diskFull, .nameNotResolved, .proxyNotResolved, .connectionRefused, .connectionFailed, .connectionLost,
+            .fileUnwritable, .diskFull, .targetInUse, .nameNotResolved, .proxyNotResolved, .connectionRefused, .connectionFailed,
+            .connectionLost,
             .proxyFailed, .tlsFailed, .certificateUntrusted, .certificateExpired, .certificateWrongHost, .clientCertificateFailed,
             .queueTimeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout, .badResponse, .truncatedBody,
             .headersTooLarge, .bodyTooLarge, .decodingBomb, .contentDecodingFailed, .tooManyRedirects, .redirectLoop, .redirectRefused,
-            .unacceptableStatus, .resources, .invalidParameters,
+            .unacceptableStatus, .resources, .invalidParameters, .insecureConnection, .accessRefused, .addressRefused,
         ]
         for code in codes {
             let status = ExitStatus.of(NetworkError(code, phase: .preparing, message: ""))

@@ -24,6 +24,25 @@ import Testing
         }
     }
 
+    @Test func anUploadShowsABar() async throws {
+        let folder = try Folder()
+        try Data(repeating: 65, count: 300_000).write(to: folder.url.appending(path: "up"))
+        try await withServer { server in
+            server.on("/up", .ok("done"))
+            let result = try await onTerminal("$T upload --limit-rate 200k '\(folder.path("up"))' \(server.url)/up")
+            let bars = result.output.components(separatedBy: "\r\u{1B}[K").filter { $0.contains("of 293.0 KiB") }
+            #expect(bars.count >= 2 && result.output.contains("done"), "\(result.output.debugDescription)")
+        }
+    }
+
+    @Test func jsonIsLaidOutForPeople() async throws {
+        try await withServer { server in
+            server.on("/", .json(#"{"a":[1]}"#))
+            let result = try await onTerminal("$T get --quiet \(server.url)/")
+            #expect(result.output.replacingOccurrences(of: "\r\n", with: "\n") == "{\n  \"a\": [\n    1\n  ]\n}\n", "\(result)")
+        }
+    }
+
     @Test func theBodyOfAGetDoesNotMixWithTheBar() async throws {
         let folder = try Folder()
         try await withServer { server in

@@ -1,13 +1,16 @@
 /// One challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 section 11.6.1). (pure)
-package struct AuthenticationChallenge: Sendable, Hashable {
+public struct AuthenticationChallenge: Sendable, Hashable {
     /// Lower case.
-    package var scheme: String
+    public var scheme: String
     /// What stands behind the scheme where it is no list of parameters.
-    package var token68: String?
+    public var token68: String?
     /// Names in lower case, values without quotes and backslashes. Of equal names the first one counts.
-    package var parameters: [String: String]
+    public var parameters: [String: String]
 
-    package init(scheme: String, token68: String? = nil, parameters: [String: String] = [:]) {
+    /// What the server calls the part of itself that this is for.
+    public var realm: String? { parameters["realm"] }
+
+    public init(scheme: String, token68: String? = nil, parameters: [String: String] = [:]) {
         self.scheme = scheme
         self.token68 = token68
         self.parameters = parameters

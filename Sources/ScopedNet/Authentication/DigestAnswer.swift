@@ -36,17 +36,18 @@ package struct DigestAnswer: Sendable {
             throw NetworkError(.invalidHeader, phase: .preparing, message: "the user's name holds a control character")
         }
         let digest = challenge.algorithm.digest
-        var fields = [userField(challenge), "realm=\(Self.quoted(challenge.realm))", "uri=\(Self.quoted(exchange.target))"]
+        var fields = [userField(challenge), "realm=\(FieldText.quoted(challenge.realm))", "uri=\(FieldText.quoted(exchange.target))"]
         if let name = challenge.algorithm.name { fields.append("algorithm=\(name)") }
-        fields.append("nonce=\(Self.quoted(challenge.nonce))")
+        fields.append("nonce=\(FieldText.quoted(challenge.nonce))")
         let response = try response(challenge, exchange)
         if let protection = challenge.protection {
-            fields += ["nc=\(Self.count(exchange.count))", "cnonce=\(Self.quoted(exchange.clientNonce))", "qop=\(protection.rawValue)"]
+            fields += ["nc=\(Self.count(exchange.count))", "cnonce=\(FieldText.quoted(exchange.clientNonce))"]
+            fields.append("qop=\(protection.rawValue)")
         } else if challenge.algorithm.isSession {
-            fields.append("cnonce=\(Self.quoted(exchange.clientNonce))")
+            fields.append("cnonce=\(FieldText.quoted(exchange.clientNonce))")
         }
         fields.append("response=\"\(digest.hexadecimal(Array(response.utf8)))\"")
-        if let opaque = challenge.opaque { fields.append("opaque=\(Self.quoted(opaque))") }
+        if let opaque = challenge.opaque { fields.append("opaque=\(FieldText.quoted(opaque))") }
         if challenge.hashesUser { fields.append("userhash=true") }
         return "Digest " + fields.joined(separator: ", ")
     }
@@ -74,7 +75,7 @@ package struct DigestAnswer: Sendable {
             return "username=\"\(challenge.algorithm.digest.hexadecimal(Array("\(user):\(challenge.realm)".utf8)))\""
         }
         guard user.utf8.allSatisfy({ $0 < 0x80 }) else { return "username*=UTF-8''\(Self.extended(user))" }
-        return "username=\(Self.quoted(user))"
+        return "username=\(FieldText.quoted(user))"
     }
 
     /// RFC 8187 section 3.2.1: letters, digits and `!#$&+-.^_`|~` as they are.
@@ -87,16 +88,6 @@ package struct DigestAnswer: Sendable {
                     .replacing("?", with: "%3F")
         }
         return escaped.joined()
-    }
-
-    private static func quoted(_ text: String) -> String {
-        // By scalar: a quote with a combining mark behind it is a character of its own, and a quote all the same.
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
-            quoted.unicodeScalars.append(scalar)
-        }
-        return quoted + "\""
     }
 
     private static func count(_ count: UInt32) -> String {

@@ -29,7 +29,7 @@ package struct DigestChallenge: Sendable, Hashable {
     }
 
     package let realm: String
-    package let nonce: String
+    package private(set) var nonce: String
     package let opaque: String?
     package let algorithm: Algorithm
     /// Nil for a server that names none: the form of RFC 2069, without a count.
@@ -63,6 +63,14 @@ package struct DigestChallenge: Sendable, Hashable {
         } else {
             protection = nil
         }
+    }
+
+    /// The same with the nonce that the server wants next (section 3.5); nil for one that no answer can hold.
+    package func followed(by nonce: String) -> DigestChallenge? {
+        guard !nonce.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+        var next = self
+        next.nonce = nonce
+        return next
     }
 
     /// The first challenge that can be answered: servers put first what they like best (section 3.7).

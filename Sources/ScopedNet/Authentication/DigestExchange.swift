@@ -21,6 +21,13 @@ package struct DigestExchange: Sendable {
         return (challenge, count)
     }
 
+    /// The server has named the nonce that it wants next (section 3.5).
+    package mutating func follow(by nonce: String) {
+        guard let known = challenge, known.nonce != nonce, let next = known.followed(by: nonce) else { return }
+        challenge = next
+        count = 0
+    }
+
     /// A 401 or 407 came.
     ///
     /// - Parameters:
@@ -30,6 +37,11 @@ package struct DigestExchange: Sendable {
     ///   - wasStale: whether that answer was itself one to a stale nonce.
     package mutating func refused(fields: [String], answered: String?, wasStale: Bool = false) -> Decision {
         guard let fresh = DigestChallenge.first(in: fields) else { return .unsupported }
+        return refused(by: fresh, answered: answered, wasStale: wasStale)
+    }
+
+    /// As ``refused(fields:answered:wasStale:)``, where the challenge has been chosen.
+    package mutating func refused(by fresh: DigestChallenge, answered: String?, wasStale: Bool = false) -> Decision {
         if answered != nil, !fresh.isStale || wasStale || fresh.nonce == answered {
             challenge = nil
             return .giveUp

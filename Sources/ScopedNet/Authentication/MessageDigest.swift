@@ -1,7 +1,7 @@
 /// The hash functions of digest authentication (RFC 7616 section 3.2). (pure)
 ///
-/// Written here because the core links no cryptographic library of its own. They see nonces and passwords of one request at a time: a few hundred
-/// bytes.
+/// Written here although OpenSSL has them: where a distribution forbids MD5 (FIPS mode) OpenSSL refuses it, and digests are all that such a server
+/// speaks. They see nonces and passwords of one request at a time: a few hundred bytes.
 package enum MessageDigest: Sendable, Hashable {
     /// RFC 1321. Broken for signatures, and still what most servers that speak digest speak.
     case md5

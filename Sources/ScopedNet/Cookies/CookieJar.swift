@@ -22,35 +22,20 @@ public import Persistence
 public final class CookieJar: Sendable {
     private struct State {
         var table: CookieTable
-        /// Changed, and not on disk.
-        var unsaved: Set<Cookie.Key> = []
-        /// What is on disk is not what there is: all of it is written anew.
-        var rewrites = false
-        var isLoaded = false
-        var saving: Task<StoreError?, Never>?
-
-        var hasChanges: Bool { rewrites || !unsaved.isEmpty }
+        var ledger = RecordLedger<Cookie.Key>()
 
         mutating func note(_ keys: some Sequence<Cookie.Key>) {
-            unsaved.formUnion(keys)
-            unsaved.formUnion(table.takeEvicted())
-            // A disk that takes nothing must not make a list without end of what it is owed.
-            if unsaved.count > CookieJar.mostUnsaved { rewriteAll() }
-        }
-
-        mutating func rewriteAll() {
-            rewrites = true
-            unsaved = []
+            ledger.note(keys)
+            ledger.note(table.takeEvicted())
         }
     }
 
-    private static let mostUnsaved = 10_000
     /// As libcurl: of one response no more are taken.
     private static let mostInResponse = 50
 
     private let state: Lock<State>
-    private let store: Store?
-    private let namespace: String
+    let store: Store?
+    let namespace: String
     private let now: @Sendable () -> Double
 
     /// Whether the list of public suffixes is there. Without it cookies may be set for domains such as `github.io`.
@@ -78,6 +63,7 @@ public final class CookieJar: Sendable {
     public convenience init(_ store: Store, partition: String = "") async {
         self.init(store: store, partition: partition, now: { Date.now.timeIntervalSince1970 })
         await load()
+        try? await store.removeExpiredRecords()
     }
 
     private struct WeakStore {
@@ -86,8 +72,8 @@ public final class CookieJar: Sendable {
 
     private static let stores = Lock<[String: WeakStore]>([:])
 
-    /// A store has its folder for itself, so the jars of a folder share it.
-    private static func store(_ configuration: StoreConfiguration) -> Store {
+    /// A store has its folder for itself, so the jars of a folder share it, and so do credentials that are kept beside them.
+    static func store(_ configuration: StoreConfiguration) -> Store {
         if let store = stores.withLock({ $0[configuration.directory]?.store }) { return store }
         let made = Store(configuration)
         return stores.withLock { stores in
@@ -136,8 +122,8 @@ public final class CookieJar: Sendable {
     public func removeAll() {
         state.withLock { state in
             state.table.removeAll()
-            state.isLoaded = true
-            state.rewriteAll()
+            state.ledger.isLoaded = true
+            state.ledger.noteEverything()
         }
         save()
     }
@@ -157,12 +143,7 @@ public final class CookieJar: Sendable {
     /// Waits until everything is on disk; returns at once without a store.
     ///
     /// - Throws: why it is not; it is tried again with the next change or flush.
-    public func flush() async throws(StoreError) {
-        save()
-        while let saving = state.withLock({ $0.saving }) {
-            if let error = await saving.value { throw error }
-        }
-    }
+    public func flush() async throws(StoreError) { try await waitUntilSaved() }
 
     // MARK: For requests
 
@@ -197,76 +178,32 @@ public final class CookieJar: Sendable {
         save()
         return decisions
     }
+}
 
-    // MARK: Keeping
+extension CookieJar: RecordKeeper {
+    func withLedger<Result>(_ body: (inout RecordLedger<Cookie.Key>) -> Result) -> Result { state.withLock { body(&$0.ledger) } }
 
-    private func load() async {
-        guard let store, !state.withLock({ $0.isLoaded }), let records = try? await store.records(in: namespace) else { return }
+    func restore(_ records: [StoreRecord]) {
         let cookies = records.compactMap { try? JSONDecoder().decode(Cookie.self, from: $0.data) }
         let now = now()
         state.withLock { state in
-            guard !state.isLoaded else { return }
-            state.isLoaded = true
+            guard !state.ledger.isLoaded else { return }
+            state.ledger.isLoaded = true
             for cookie in cookies { state.table.restore(cookie, now: now) }
             state.note([])
         }
-        try? await store.removeExpiredRecords()
     }
 
-    /// One writer at a time; what changes meanwhile is its next piece of work.
-    private func save() {
-        guard let store else {
-            state.withLock { state in
-                state.unsaved = []
-                state.rewrites = false
-            }
-            return
-        }
-        state.withLock { state in
-            guard state.saving == nil, state.hasChanges else { return }
-            state.saving = Task { await self.write(to: store) }
-        }
-    }
-
-    private struct Batch {
-        var replacesAll = false
-        var cookies: [(key: Cookie.Key, cookie: Cookie?)] = []
-    }
-
-    private func write(to store: Store) async -> StoreError? {
-        while true {
-            // A disk that has come back holds what was kept before.
-            await load()
-            let batch = state.withLock { state -> Batch? in
-                guard state.hasChanges else {
-                    state.saving = nil
-                    return nil
-                }
-                defer {
-                    state.unsaved = []
-                    state.rewrites = false
-                }
-                if state.rewrites { return Batch(replacesAll: true, cookies: state.table.all.map { ($0.key, $0) }) }
-                return Batch(cookies: state.unsaved.map { ($0, state.table[$0]) })
-            }
-            guard let batch else { return nil }
-            do throws(StoreError) { try await write(batch, to: store) } catch {
-                state.withLock { state in
-                    if batch.replacesAll { state.rewriteAll() } else { state.note(batch.cookies.map(\.key)) }
-                    state.saving = nil
-                }
-                return error
+    func records(for due: RecordLedger<Cookie.Key>.Due) -> (kept: [StoreRecord], gone: [String]) {
+        let found = state.withLock { state in
+            switch due {
+            case .everything: state.table.all.map { ($0.key, Optional($0)) }
+            case .entries(let keys): keys.map { ($0, state.table[$0]) }
             }
         }
-    }
-
-    private func write(_ batch: Batch, to store: Store) async throws(StoreError) {
-        if batch.replacesAll { try await store.removeRecords(nil, in: namespace) }
         // One that ends with the jar replaces one that did not.
-        let kept = batch.cookies.compactMap(\.cookie).filter { $0.expires != nil }
-        let gone = batch.cookies.filter { $0.cookie?.expires == nil }.map(\.key.recordName)
-        if !kept.isEmpty { try await store.setRecords(kept.compactMap(\.record), in: namespace) }
-        if !gone.isEmpty, !batch.replacesAll { try await store.removeRecords(gone, in: namespace) }
+        let kept = found.compactMap(\.1).filter { $0.expires != nil }.compactMap(\.record)
+        return (kept, found.filter { $0.1?.expires == nil }.map(\.0.recordName))
     }
 }
 

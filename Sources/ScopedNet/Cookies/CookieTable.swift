@@ -142,13 +142,15 @@ package struct CookieTable: Sendable {
 
     private static func domain(_ name: String, matches domain: String) -> Bool { name == domain || name.hasSuffix("." + domain) }
 
-    /// Names that promise something (section 4.1.3), whatever their case; a nameless cookie must not look like one.
+    /// Names that promise something (section 4.1.3; those of `HttpOnly` cookies are from the draft that follows it, `layered-cookies`),
+    /// whatever their case; a nameless cookie must not look like one.
     private func breaksPrefix(_ request: SetCookie, _ key: Cookie.Key) -> Bool {
         // By byte: a mark that combines with the last one would make another character of it.
         let name = Array((request.name.isEmpty ? request.value : request.name).lowercased().utf8)
+        let isHTTPOnly = name.starts(with: "__http-".utf8) || name.starts(with: "__host-http-".utf8)
         let isHost = name.starts(with: "__host-".utf8)
-        guard isHost || name.starts(with: "__secure-".utf8) else { return false }
-        if request.name.isEmpty || !request.isSecure { return true }
+        guard isHost || isHTTPOnly || name.starts(with: "__secure-".utf8) else { return false }
+        if request.name.isEmpty || !request.isSecure || isHTTPOnly && !request.isHTTPOnly { return true }
         return isHost && !(key.isHostOnly && request.domain == nil && request.path == "/")
     }
 

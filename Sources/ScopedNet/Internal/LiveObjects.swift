@@ -6,7 +6,7 @@ import Synchronization
 public enum LiveObjects {
     /// A kind of object the library counts.
     public enum Kind: Int, CaseIterable, Sendable {
-        case request, run, bag, session, transport, transfer, easyHandle, bodyStream, timer
+        case request, run, bag, session, transport, transfer, easyHandle, bodyStream, timer, trustCheck
     }
 
     /// The counts of one moment. Kinds with nothing alive are absent from `description`.

@@ -6,7 +6,9 @@ package enum Step: String, CaseIterable, Sendable {
     case beforeStart, beforeLink, announced, listed, afterLink, beforeQueue, queued, queueTimed, beforeTransfer, stageStored,
         transferStarted
     case cacheAsked, cacheAnswered
-    case headReceived, redirectDecided, retryDecided, retryWaiting, beforeDecode, decoded
+    // Of a download: its target, and a part that cannot be gone on with.
+    case targetAsked, targetClaimed, partDropped
+    case headReceived, redirectDecided, challengeDecided, retryDecided, retryWaiting, hookAnswered, beforeDecode, decoded
     case beforeDelivery, delivering, beforeCall, callAdmitted, callEnded, beforeAdmission, afterAdmission, afterCall, beforeEnd
     // Of a cancel: it knows whether others need the work; its gate is shut; it knows which stage to take back.
     case gateAsked, gateShut, stageRead

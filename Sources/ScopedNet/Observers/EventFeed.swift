@@ -77,9 +77,11 @@ package final class EventFeed: Sendable {
         }
     }
 
-    func pushReceived(_ progress: TransferProgress, from run: RunCore, turn: TransportTurn?) {
+    /// - Parameter restarts: another file begins; the count goes back to it.
+    func pushReceived(_ progress: TransferProgress, restarts: Bool = false, from run: RunCore, turn: TransportTurn?) {
         schedule(run, turn) { state in
             defer { state.received = progress }
+            if restarts { state.receivedReported = TransferProgress(completed: -1, total: nil) }
             guard state.received == nil else { return false }
             state.entries.append(.received(progress))
             return true
@@ -87,10 +89,12 @@ package final class EventFeed: Sendable {
     }
 
     /// The complete counts, always reported before the success.
-    func pushFinalProgress(_ metrics: TransferMetrics, hasBody: Bool, from run: RunCore, turn: TransportTurn?) {
+    ///
+    /// - Parameter offset: where the body begins in the file it is the rest of.
+    func pushFinalProgress(_ metrics: TransferMetrics, offset: Int64 = 0, hasBody: Bool, from run: RunCore, turn: TransportTurn?) {
         guard run.exchange.wantsProgress else { return }
         if hasBody { pushSent(TransferProgress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, turn: turn) }
-        let received = metrics.bodyBytesReceived
+        let received = offset + metrics.bodyBytesReceived
         pushReceived(TransferProgress(completed: received, total: received), from: run, turn: turn)
     }
 

@@ -1,6 +1,7 @@
 public import Logging
 
-/// Writes one line per run to a logger: when it ends, at `debug`; failures at `notice`; each doorway at `trace`. A session without one is silent.
+/// Writes one line per run to a logger: when it ends, at `debug`; failures at `notice`; what a report-only pin found at `warning`; each doorway
+/// at `trace`. A session without one is silent.
 ///
 /// Messages are static, everything else is metadata; header values, bodies and userinfo never appear, and query values are masked.
 public struct LoggingObserver: RequestObserver {
@@ -32,10 +33,20 @@ public struct LoggingObserver: RequestObserver {
             metadata["reason"] = "\(reason)"
             metadata["after"] = after.map { "\($0)" } ?? "never"
             logger.info("retry decided", metadata: metadata)
+        case .challenged(let space, let status, let answer):
+            var metadata = metadata(event.run)
+            metadata["status"] = "\(status)"
+            metadata["space"] = "\(space)"
+            metadata["answer"] = "\(answer ?? "none")"
+            logger.info("challenged", metadata: metadata)
         case .cacheDecided(let status):
             var metadata = metadata(event.run)
             metadata["cache"] = "\(status)"
             logger.debug("cache decided", metadata: metadata)
+        case .trustReported(let failure) where failure.isReportOnly:
+            var metadata = metadata(event.run)
+            metadata["reason"] = "\(failure)"
+            logger.warning("trust reported", metadata: metadata)
         case .sent, .received: break
         default:
             guard logger.logLevel <= .trace else { return }

@@ -21,6 +21,9 @@ public struct RequestEvent: Sendable {
         case connected(ConnectionTimings)
         /// TLS is established, after this time from the attempt's start. Not sent for plain or reused connections.
         case secured(after: Duration)
+        /// A server's certificates were rejected, or in report-only mode would have been. Once for each connection that is made; a resumed
+        /// TLS session and a pooled connection are not verified again.
+        case trustReported(TrustFailure)
         /// The request goes out on a ready connection.
         case requestSent
         /// 1xx (RFC 9110 section 15.2).
@@ -30,10 +33,17 @@ public struct RequestEvent: Sendable {
         case sent(TransferProgress)
         case received(TransferProgress)
         case redirected(from: String, to: String, status: Int)
+        /// A server (401) or a proxy (407) wants to know who is asking. The answer is the scheme by which it will be told; nil where the response
+        /// is the result. No secret is in here.
+        case challenged(ProtectionSpace, status: Int, answer: String?)
         case attemptFinished(TransferMetrics, error: NetworkError?)
         /// The retry policy decided; `after` is nil when it decided against.
         case retryDecided(reason: String, after: Duration?)
         case bodyReceived(bytes: Int)
+        /// A disposition hook has turned the response into a download (``ResponseDisposition/download(to:)``).
+        case becameDownload(path: String)
+        /// The file of a download is in its place, content codings undone.
+        case fileWritten(path: String, bytes: Int64)
         case decoded
         /// The run's end, with the *final* error: transport, status, decoding.
         case finished(Completion)

@@ -58,6 +58,12 @@ public final class Request<Value: Sendable>: Sendable {
         return self
     }
 
+    var currentDescription: RequestDescription { state.withLock { $0.description } }
+    package var currentOptions: RequestOptions { currentDescription.options.value }
+    package var currentBody: RequestBody? { currentDescription.body }
+    /// What it was made of cannot be sent: the next start fails with this.
+    package func refuse(_ error: NetworkError) { changeDescription { $0.with(.failure(error)) } }
+
     package func arm(_ change: (inout RunHandlers) -> Void) {
         state.withLock { change(&$0.armed) }
     }
@@ -81,6 +87,8 @@ public final class Request<Value: Sendable>: Sendable {
         var error: NetworkError?
         let settled = known ?? prepare(description, &error)
         if let extra = consume extra { handlers.merge(extra) }
+        var hooks = handlers.hooks
+        handlers.hooks = nil
         let run = RunCore(
             template: settled, requestID: id, session: session, decoder: decoder.any, handlers: consume handlers, stream: stream,
             scope: bag?.label,
@@ -96,6 +104,9 @@ public final class Request<Value: Sendable>: Sendable {
         case .accepted(let replaced):
             for old in replaced { _ = old.cancel(.replaced) }
         }
+        if let mine = hooks { run.adopt(mine) }
+        // The run may be over before this returns, and nobody but it may hold them then.
+        hooks = nil
         var previous: RunCore? = run
         state.withLock { state in
             swap(&state.last, &previous)
@@ -184,7 +195,7 @@ extension Request: CensusMember {
     package var censusState: CensusState {
         var state = CensusState()
         let (url, closures, last) = self.state.withLock { ($0.description.url, $0.armed.origins, $0.last) }
-        state.text = url
+        state.text = URLText.maskingUserinfo(url)
         state.closures = closures
         state.holds = [last?.ticket?.number, session.ticket?.number].compactMap { $0 }
         return state

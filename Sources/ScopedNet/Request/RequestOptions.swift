@@ -59,9 +59,17 @@ public struct RequestOptions: Sendable {
     /// Asked with the decoded value before a response is stored: false keeps it out, such as an API's error with a status of 200. Called on a
     /// work thread, for a refresh beside a stale response too.
     public var shouldCache: (@Sendable (any Sendable, ResponseHead) -> Bool)?
+    /// What a download to a file leaves on the disk. Default: the complete file, or nothing.
+    public var downloads = DownloadOptions()
     /// Whether the session's cookie jar has a say: sends what it has and keeps what comes. Default: true.
     public var handlesCookies = true
+    /// How the request proves who is asking. Default: ``Authentication/automatic``, the session's credentials where it has some.
+    public var authentication = Authentication.automatic
     public var redirects = RedirectPolicy()
+    /// Which URLs may be asked, redirects included. Default: all.
+    public var access = AccessPolicy()
+    /// Closures of the program that decide how a run goes on. They live as long as these options. None by default.
+    public var hooks = RequestHooks()
     public var validation = StatusValidation.success
     /// Which media types are a success. Default: those the decoder expects.
     public var contentTypes = ContentTypeValidation.automatic
@@ -74,6 +82,12 @@ public struct RequestOptions: Sendable {
     public var maxBodyBytes = 256 << 20
     /// The most bytes of response header fields. Default: 256 KiB.
     public var maxHeaderBytes = 256 << 10
+    /// The most bytes of the body that are sent in a second, on average. Nil, the default: as fast as it goes.
+    ///
+    /// Others on the same session are not slowed, and the idle clock stands still while the limit holds the transfer back.
+    public var maxUploadRate: Int?
+    /// The most bytes of the body, as it comes over the wire, that are received in a second, on average. Nil, the default: as fast as it goes.
+    public var maxDownloadRate: Int?
     /// How far a coded body may expand.
     public var decoding = DecodingLimits.default
     /// Whether codings that can be decoded are offered to the server. Default: true; downloads to a file never do.

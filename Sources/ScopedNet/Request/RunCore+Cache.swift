@@ -9,8 +9,10 @@ extension RunCore {
     ///
     /// - Parameter turn: of the thread that is here; nil for none.
     func enterCache(_ turn: TransportTurn? = nil) {
-        guard let cache = session.configuration.cache else { return goToNetwork() }
-        let policy = template.options.cache
+        // The rest of a file is no response that a cache knows.
+        guard let cache = session.configuration.cache, drive.download?.asked == nil else { return goToNetwork() }
+        var policy = template.options.cache
+        if drive.authentication?.readsNothingStored == true { policy.read = .none }
         // Its own fields, also where the cache has added to them and begins again.
         let fields = (drive.callersHeaders ?? intent.headers).fields
         let request = CacheRequest(method: intent.method, url: intent.url.string, fields: fields, hasBody: intent.body != nil)
@@ -92,13 +94,17 @@ extension RunCore {
     }
 
     /// The request as the rules want it sent.
-    func send(_ forward: CacheForward) {
-        guard forward.isChanged || drive.callersHeaders != nil else { return goToNetwork() }
+    ///
+    /// - Parameter isRepeated: the server has seen it already, in another form: what may be used once is renewed.
+    func send(_ forward: CacheForward, isRepeated: Bool = false) {
+        let isRenewed = isRepeated && drive.authentication != nil
+        guard forward.isChanged || drive.callersHeaders != nil || isRenewed else { return goToNetwork() }
         if drive.callersHeaders == nil { drive.callersHeaders = exchange.headers }
         do throws(NetworkError) {
             let headers = try session.headerBlock(forward.request.fields, method: exchange.method, body: exchange.body)
             exchange = TransferRequest(
-                url: exchange.url, method: exchange.method, headers: headers, body: exchange.body, options: exchange.options,
+                url: exchange.url, method: exchange.method, headers: isRenewed ? authorizedForRetry(headers) : headers,
+                body: exchange.body, options: exchange.options,
                 wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
                 repeatsSilently: exchange.repeatsSilently, deadline: exchange.deadline, requestID: id)
         } catch { return fail(error, turn: nil) }
@@ -121,7 +127,7 @@ extension RunCore {
     private func mayShare(_ request: CacheRequest) -> Bool {
         let policy = template.options.cache
         return policy.sharesFlights && !policy.write.isEmpty && policy.read != .none && request.method == .get && exchange.body == nil
-            && !drive.hasFollowed && !request.hasCondition && request.fields[.range] == nil && template.destination == nil
+            && !drive.hasFollowed && !request.hasCondition && request.fields[.range] == nil && template.destination == nil && !holdsBodies
     }
 
     /// Waits for the answer that another run is getting.
@@ -314,7 +320,7 @@ extension RunCore {
 
     private func again(_ forward: CacheForward, _ visit: CacheVisit) {
         visit.begin(forward)
-        send(forward)
+        send(forward, isRepeated: true)
     }
 
     /// No response came, and nothing is tried again.
@@ -358,7 +364,7 @@ extension RunCore {
         note(drive.cacheStatus ?? CacheStatus(forward: visit.forward.reason))
         if !visit.isRefresh, !hasStream, result.error == nil { visit.cache.count { $0.misses += 1 } }
         guard visit.stores, mayStoreValue(result) else { return }
-        if let path = template.destination, drive.isFileCommitted {
+        if template.destination != nil, let path = drive.committed?.destination {
             // The file holds the decoded bytes, and the server's are what is stored.
             guard result.head?.contentEncoding == nil else { return }
             visit.store(fileAt: path, length: result.metrics.bodyBytesReceived)

@@ -17,6 +17,7 @@ extension RunCore {
         var old = handlers.take()
         swap(&old.end, &handlers.end)
         swap(&old.resolve, &handlers.resolve)
+        dropHooks()
     }
     // MARK: Delivery
 
@@ -80,6 +81,7 @@ extension RunCore {
         swap(&end, &closures.end)
         let resolve = closures.resolve
         _ = consume closures
+        dropHooks()
         endGate()
         let reason: EndReason
         switch outcome {
@@ -131,7 +133,7 @@ extension RunCore {
 
     private func tellObservers(_ outcome: RunOutcome) {
         guard let feed, !feed.observers.isEmpty else { return }
-        var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts.all, filePath: template.destination)
+        var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts.all, filePath: drive.committed?.destination)
         switch outcome {
         case .success(let response):
             completion.response = response.parts.head

@@ -5,7 +5,7 @@ extension RunCore: CensusMember {
         let isRetired = isRetired
         state.isInFlight = !isRetired && gateState.phase != .created
         state.isOver = isRetired
-        state.text = "\(template.method.rawValue) \(template.url.handle == nil ? "(malformed URL)" : template.url.string), \(status)"
+        state.text = "\(template.method.rawValue) \(template.url.handle == nil ? "(malformed URL)" : template.url.description), \(status)"
         if gateState.goesOn { state.text += ", detached: its transfer goes on" }
         if agent.liveRuns().contains(where: { $0 === self }) { state.tables.append("its agent") }
         for bag in [bag].compactMap({ $0 }) + Rare.of(id).bags where bag.isHolding(self) { state.tables.append("the bag of \(bag.label)") }
@@ -42,6 +42,7 @@ extension RunHandlers {
         add("onUploadProgress", sent)
         add("onDownloadProgress", received)
         add("onEnd", end)
+        origins += hooks?.table.origins ?? []
         if resolve != nil { origins.append("a task that awaits it") }
         return origins
     }

@@ -18,7 +18,18 @@ extension RunCore {
         }
         // A refresh has been through the cache already.
         if let visit = drive.cache { return send(visit.forward) }
+        if template.destination != nil { return claimTarget() }
+        beginExchanges(turn)
+    }
+
+    func beginExchanges(_ turn: TransportTurn?) {
         takeCookies()
+        if usesAuthentication { return beginAuthenticated(turn: turn) }
+        enterFirst(turn)
+    }
+
+    /// The first exchange is made, and asks the cache.
+    func enterFirst(_ turn: TransportTurn?) {
         if let cache = session.configuration.cache, cache.needsFile(template.options.cache, url: template.url.string) {
             return enterCacheOnWorkPool(turn: nil)
         }
@@ -113,7 +124,8 @@ extension RunCore {
     func abandonWork() {
         endFlight()
         enter(.idle)
-        drive.file?.discard()
+        endDownload()
+        if let held = drive.held { abandon(held) }
         if isMuted { workEnded() }
     }
 
@@ -126,6 +138,17 @@ extension RunCore {
         session.admission.noteVersion(result.metrics.httpVersion, origin: originID)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, turn: turn)
         guard mayGoOn else { return abandonWork() }
+        if let held = drive.held, !hasVerdict(held, result, turn: turn) { return }
+        attemptSettled(result, turn: turn)
+    }
+
+    /// Where its body went is known.
+    func attemptSettled(_ result: TransferResult, turn: TransportTurn) {
+        if drive.download != nil { return downloadFinished(result, turn: turn) }
+        received(result, turn: turn)
+    }
+
+    func received(_ result: TransferResult, turn: TransportTurn) {
         if let visit = drive.cache, !passThroughCache(visit, result, turn: turn) { return }
         conclude(result, turn: turn)
     }
@@ -133,15 +156,28 @@ extension RunCore {
     /// A response stands, the server's or a stored one, or an error: it leads on, is tried again, or ends the run.
     func conclude(_ result: TransferResult, source: ResponseSource = .network, turn: TransportTurn?) {
         drive.source = source
+        if drive.authentication != nil, result.error == nil, let head = result.head, answersChallenge(head, result, source, turn: turn) {
+            return
+        }
         if result.error == nil, let head = result.head, (300..<400).contains(head.status) {
             if isFollowed(head) { storeInCache(result) }
-            switch redirect(head, turn: turn) {
+            switch redirect(result, head, turn: turn) {
             case .followed: return
             case .failed(let error): return fail(error, result, turn: turn)
             case .deliver: break
             }
         }
-        if source == .network, retry(result, turn: turn) { return }
+        stand(result, turn: turn)
+    }
+
+    /// It leads no further.
+    func stand(_ result: TransferResult, turn: TransportTurn?) {
+        if drive.source == .network, retry(result, turn: turn) { return }
+        settle(result, turn: turn)
+    }
+
+    /// It is not tried again.
+    func settle(_ result: TransferResult, turn: TransportTurn?) {
         if let error = result.error {
             if serveInstead(of: error) { return }
             return storeInCache(result, turn: turn) { $0.fail(error, result, turn: $1) }
@@ -159,9 +195,10 @@ extension RunCore {
                 attempt: exchange.attempt, underlying: isExpected ? nil : NetworkError.unacceptableType(head))
             return storeInCache(result, turn: turn) { $0.fail(error, result, turn: $1) }
         }
-        if source == .network {
+        if drive.source == .network {
             feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, turn: turn)
-            feed?.pushFinalProgress(result.metrics, hasBody: exchange.body != nil, from: self, turn: turn)
+            feed?.pushFinalProgress(
+                result.metrics, offset: drive.download?.offset ?? 0, hasBody: exchange.body != nil, from: self, turn: turn)
         } else {
             feed?.pushHead(head, from: self, turn: turn)
         }
@@ -180,6 +217,7 @@ extension RunCore {
             StepDoor.pass(.beforeDecode, id)
             guard mayGoOn else { return abandonWork() }
             makeValue(result)
+            concludeDownload()
             StepDoor.pass(.decoded, id)
             feed?.push(observed: .decoded, from: self)
             complete(turn: nil)
@@ -206,7 +244,7 @@ extension RunCore {
         endFlight()
         var error = error
         error.response = result?.head ?? error.response
-        drive.file?.discard()
+        if let kept = endDownload() { error.resumableBytes = kept }
         guard let result, !result.body.isEmpty, let head = result.head, let coding = head.contentEncoding else {
             if let result, !result.body.isEmpty { error.body = result.body.prefix(template.errorBodyBytes) }
             setFailure(error)
@@ -233,7 +271,7 @@ extension RunCore {
     /// Whether this response leads on, or is refused because of where it leads; any other is a response like all others.
     func isFollowed(_ head: ResponseHead) -> Bool {
         if drive.isRefresh { return false }
-        guard [301, 302, 303, 307, 308].contains(head.status), let location = head["location"] else { return false }
+        guard [301, 302, 303, 307, 308].contains(head.status), let location = head.location else { return false }
         switch template.options.redirects.mode {
         case .never: return false
         case .follow: return true
@@ -243,49 +281,56 @@ extension RunCore {
         }
     }
 
-    private func redirect(_ head: ResponseHead, turn: TransportTurn?) -> RedirectStep {
+    private func redirect(_ result: TransferResult, _ head: ResponseHead, turn: TransportTurn?) -> RedirectStep {
         let policy = template.options.redirects
-        guard isFollowed(head), let location = head["location"] else { return .deliver }
+        guard isFollowed(head), let location = head.location else { return .deliver }
+        guard !head.hasConflictingLocations else { return .failed(redirectError(.badResponse, "its Location fields differ")) }
         let target: RequestURL
         do throws(NetworkError) { target = try RequestURL(location, relativeTo: exchange.url, isLenient: true) } catch {
             return .failed(redirectError(error.code == .unsupportedScheme ? .redirectRefused : .badResponse, error.message))
         }
+        do throws(NetworkError) { try template.options.access.check(target, phase: .receiving) } catch {
+            return .failed(redirectError(error.code, error.message))
+        }
         let visit = RedirectContext.Visit(method: exchange.method.rawValue, url: exchange.url.string)
         let context = RedirectContext(
             status: head.status, location: target.string, visits: drive.visits + [visit], hasBody: exchange.body != nil,
-            isBodyReplayable: exchange.body?.isReplayable ?? true, setsCookie: head["set-cookie"] != nil)
+            isBodyReplayable: canReplayBody, setsCookie: head["set-cookie"] != nil)
         StepDoor.pass(.redirectDecided, id)
         switch policy.decide(context) {
         case .deliver: return .deliver
         case .fail(let reason): return .failed(redirectError(code(of: reason), reason.description))
         case .follow(let next):
-            do throws(NetworkError) { try follow(next, to: target, visit: visit) } catch { return .failed(error) }
-            feed?.push(observed: .redirected(from: visit.url, to: target.description, status: head.status), from: self)
-            drive.cache = nil
-            enterCacheOnWorkPool(turn: turn)
+            let hop = Hop(result: result, head: head, target: target, next: next, visit: visit)
+            if askAboutHop(hop) { return .followed }
+            do throws(NetworkError) { try follow(nextExchange(next, to: target), visit: visit) } catch { return .failed(error) }
+            goToHop(hop, target, turn: turn)
             return .followed
         }
     }
 
-    private func follow(_ next: RedirectedRequest, to target: RequestURL, visit: RedirectContext.Visit) throws(NetworkError) {
+    func follow(_ next: NextExchange, visit: RedirectContext.Visit) throws(NetworkError) {
+        // Here, where every way comes along: the program may have changed where it goes.
+        try template.options.access.check(next.url, phase: .receiving)
+        try checkTrust(next.url)
         drive.visits.append(visit)
-        let fields = (drive.callersHeaders ?? exchange.headers).fields.filter { !next.drops($0.name.rawName) }
         drive.callersHeaders = nil
-        let body = next.keepsBody ? exchange.body : nil
-        let method = HTTPRequest.Method(next.method) ?? .get
+        let (method, body) = (next.method, next.body)
+        let isSameOrigin = next.url.origin == exchange.url.origin
+        let fields = try authorized(next.fields, following: next.url, isSameOrigin: isSameOrigin, method, body)
         let headers = withCookies(
-            try session.headerBlock(HTTPFields(fields), method: method, body: body), to: target, method: method, body: body)
+            try session.headerBlock(fields, method: method, body: body), to: next.url, method: method, body: body)
         exchange = TransferRequest(
-            url: target, method: method, headers: headers, body: body, options: exchange.options,
+            url: next.url, method: method, headers: headers, body: body, options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
             repeatsSilently: method.isIdempotent && template.options.retry.silentReconnect, deadline: exchange.deadline, requestID: id)
     }
 
-    private func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
+    func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
         NetworkError(code, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt)
     }
 
-    private func code(of reason: RedirectReason) -> NetworkError.Code {
+    func code(of reason: RedirectReason) -> NetworkError.Code {
         switch reason {
         case .loop: .redirectLoop
         case .bodyNotReplayable: .bodyNotReplayable
@@ -303,7 +348,7 @@ extension RunCore {
         let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))
         var context = RetryContext(attempt: exchange.attempt, outcome: outcome, isIdempotent: exchange.method.isIdempotent)
         context.silentReconnects = drive.silentReconnects
-        context.isBodyReplayable = exchange.body?.isReplayable ?? true
+        context.isBodyReplayable = canReplayBody
         context.mayHaveReachedServer = result.error?.mayHaveReachedServer ?? true
         context.isReusedConnection = result.metrics.isConnectionReused
         context.bytesReceived = Int64(result.metrics.headerBytesReceived) + result.metrics.bodyBytesReceived
@@ -334,7 +379,8 @@ extension RunCore {
                 session.admission.withdrawRetry(exchange.url.originID, now: now)
             }
             feed?.push(observed: .retryDecided(reason: reason.description, after: wait), from: self, turn: turn)
-            again(retryTiming(wait, context))
+            let timing = retryTiming(wait, context)
+            if !retryWithNewBody(timing, result) { again(timing) }
             return true
         }
     }
@@ -355,12 +401,15 @@ extension RunCore {
         return RetryAfter.delay(value, now: HTTPDate.now, serverDate: server)
     }
 
-    private func again(_ timing: RetryTiming) {
+    func again(_ timing: RetryTiming) {
         drive.file?.discard()
+        // What the next one becomes is decided anew.
+        drive.file = nil
+        resumeAttempt()
         drive.cache?.outcome = nil
         exchange = TransferRequest(
             url: exchange.url, method: exchange.method,
-            headers: cookiesOfRetry(), body: exchange.body,
+            headers: authorizedForRetry(cookiesOfRetry()), body: exchange.body,
             options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options,
             wantsProgress: exchange.wantsProgress,
             wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, repeatsSilently: exchange.repeatsSilently,

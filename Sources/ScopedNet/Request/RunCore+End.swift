@@ -50,6 +50,7 @@ extension RunCore {
         StepDoor.pass(.beforeEnd, id)
         guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return false }
         endFlight()
+        releaseTarget()
         if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
         return true
     }

@@ -8,6 +8,7 @@ extension RunCore {
         var waits: [UInt64: any Cancellable] = [:]
         var links: [BagMember] = []
         var bags: [BagStorage] = []
+        var hooks: HookBox?
 
         private static let stripes: [Shard] = (0..<16).map { _ in Shard() }
         private final class Shard: Sendable { let table = Lock<[UInt64: Rare]>([:]) }
@@ -50,7 +51,7 @@ extension RunCore {
     }
 
     /// After something was put in the table. A run that has left the agent meanwhile takes it out itself: nobody else will.
-    private func noteRare() {
+    func noteRare() {
         rareFlag.store(true, ordering: .sequentiallyConsistent)
         if isRetired { dropRare() }
     }

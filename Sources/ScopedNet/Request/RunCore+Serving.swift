@@ -9,16 +9,19 @@ extension RunCore {
         // What an attempt has left, should one have come so far.
         drive.file?.discard()
         drive.file = nil
-        guard let range = wantedRange(of: answer, use) else { return serve(answer, Data(), use, isValidated, turn) }
-        let entry = use.found.entries[answer.candidate]
         let isFile = template.destination != nil && isWanted(answer.head)
-        if let data = entry.body.data, !isFile {
+        let range = wantedRange(of: answer, use)
+        guard range != nil || isFile else { return serve(answer, Data(), use, isValidated, turn) }
+        let entry = use.found.entries[answer.candidate]
+        if let range, let data = entry.body.data, !isFile {
             return serve(answer, data.part(range), use, isValidated, turn)
         }
         enter(.working)
         let job: WorkPool.Job = { [self] in
             guard mayGoOn else { return abandonWork() }
-            if isFile { fillFile(answer, range, use, isValidated) } else { read(answer, range, use, isValidated) }
+            if let range, !isFile { return read(answer, range, use, isValidated) }
+            // A response without a body makes an empty file.
+            askAndFillFile(answer, range ?? 0..<0, use, isValidated)
         }
         if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
     }
@@ -78,8 +81,21 @@ extension RunCore {
     // MARK: Downloads
 
     /// The body goes from file to file, as a transfer would have written it: coded as it was stored, and decoded when it is committed.
-    private func fillFile(_ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
-        guard let path = template.destination else { return }
+    private func askAndFillFile(_ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
+        let head = ResponseHead(answer.head)
+        let isAsked = askForFile(head) { run, path in
+            run.enter(.working)
+            WorkPool.shared.submit([
+                {
+                    guard run.mayGoOn else { return run.abandonWork() }
+                    run.fillFile(path, answer, range, use, isValidated)
+                }
+            ])
+        }
+        if !isAsked, let path = downloadPath(head) { fillFile(path, answer, range, use, isValidated) }
+    }
+
+    private func fillFile(_ path: String, _ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
         let file = FileSink(destination: path)
         switch use.found.entries[answer.candidate].copy(range, to: file, while: { mayGoOn }) {
         case .copied:
@@ -123,6 +139,7 @@ private enum CopyResult {
 extension Entry {
     /// Blocks for as long as the disks do. Memory holds one piece at a time.
     fileprivate func copy(_ range: Range<Int64>, to file: FileSink, while mayGoOn: () -> Bool) -> CopyResult {
+        guard !range.isEmpty else { return .copied }
         guard let reader = try? body.makeReader(), range.upperBound <= Int64(reader.length) else { return .lost }
         var offset = Int(range.lowerBound)
         while offset < range.upperBound {

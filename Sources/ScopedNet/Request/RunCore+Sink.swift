@@ -6,6 +6,7 @@ extension RunCore: TransferSink {
         case .reconnected:
             drive.silentReconnects += 1
             feed.push(observed: .retryDecided(reason: RetryReason.staleConnection.description, after: .zero), from: self, turn: turn)
+        case .trustReported(let failure): feed.push(observed: .trustReported(failure), from: self, turn: turn)
         case .informational(let head): feed.push(observed: .informational(head), from: self, turn: turn)
         case .connected(let timings):
             if !timings.isReused {
@@ -22,21 +23,23 @@ extension RunCore: TransferSink {
         feed?.push(observed: .headReceived(head), from: self, turn: turn)
         keepCookies(head)
         drive.isTypeRefused = false
-        if let destination = cacheDestination(head) { return destination }
+        if let destination = cacheDestination(head) ?? challengeDestination(head) { return destination }
         // What is stored must be whole, also where the caller gets a beginning.
         if drive.cache?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
             // Too large for that, it is the error it would have been without a cache.
             return .memoryPrefix(limit: template.options.maxBodyBytes)
         }
-        if isFollowed(head) { return .memoryPrefix(limit: template.errorBodyBytes) }
+        if isFollowed(head) { return .memoryPrefix(limit: keptBytes(ofRedirect: head)) }
+        if let destination = downloadDestination(head, turn: turn) { return destination }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
         // What is in a cache's flight is not for this run alone, and comes whole; a file and a stream are.
         if drive.cache == nil || template.destination != nil, !acceptsType(head, isEmpty: head.contentLength == 0) {
             drive.isTypeRefused = true
             return .memoryPrefix(limit: template.errorBodyBytes)
         }
+        if let held = askAboutResponse(id, head) { return held }
         feed?.pushHead(head, from: self, turn: turn)
-        return bodyDestination()
+        return bodyDestination(head)
     }
 
     package func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, turn: TransportTurn) {
@@ -44,6 +47,7 @@ extension RunCore: TransferSink {
     }
 
     package func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn) {
+        if let download = drive.download { return reportProgress(count, of: total, download, turn) }
         feed?.pushReceived(TransferProgress(completed: count, total: total), from: self, turn: turn)
     }
 

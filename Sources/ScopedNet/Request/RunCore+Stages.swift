@@ -25,6 +25,7 @@ extension RunCore {
         case .waiting: break
         }
         cancelWaits()
+        releaseTarget()
     }
 
     // MARK: Suspending

@@ -5,19 +5,29 @@ extension RunCore {
     /// The body goes to a reader while it arrives.
     var hasStream: Bool { stream != nil }
 
-    func bodyDestination() -> BodyDestination {
-        if let stream { return .stream(stream) }
-        if let path = template.destination {
-            let file = FileSink(destination: path)
-            drive.file = file
-            return .file(file)
-        }
-        return decoder.wantsBody ? .memory(limit: template.options.maxBodyBytes) : .memoryPrefix(limit: 0)
+    func bodyDestination(_ head: ResponseHead) -> BodyDestination {
+        if stream == nil, let path = template.destination, drive.download?.keepsPart == true { return wholeFile(path) }
+        let place = place(head)
+        if let file = place.file { drive.file = file }
+        return place.to
     }
+
+    /// Where the body goes. Whoever has the run; nothing is opened yet.
+    func place(_ head: ResponseHead) -> (to: BodyDestination, file: FileSink?) {
+        if let stream { return (.stream(stream), nil) }
+        if let path = downloadPath(head) {
+            let file = FileSink(destination: path)
+            return (.file(file), file)
+        }
+        return (decoder.wantsBody ? .memory(limit: template.options.maxBodyBytes) : .memoryPrefix(limit: 0), nil)
+    }
+
+    /// The body goes to a file, or went there.
+    private var isFile: Bool { template.destination != nil || drive.file != nil }
 
     /// True when `process` costs nothing and may run on the network thread.
     func canProcessInline(_ result: TransferResult) -> Bool {
-        decoder.isImmediate && drive.file == nil && template.destination == nil
+        decoder.isImmediate && !isFile
             && (result.body.isEmpty || result.head?.contentEncoding == nil)
     }
 
@@ -60,13 +70,13 @@ extension RunCore {
             throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
         }
         try checkType(head, result.body)
-        let body = try decodedBody(result.body, head)
-        if template.destination != nil { try commitFile(head) }
+        let file = isFile ? try commitFile(head, result.body) : nil
+        let body = file == nil ? try decodedBody(result.body, head) : Data()
         // For the error; a decoder that only hands the body on has none.
         let evidence = decoder.isImmediate ? nil : body
         let parts = ResponseParts(
             head: head, body: consume body, attempts: attempts, url: intent.url.description, source: drive.source,
-            cacheStatus: drive.cacheStatus)
+            cacheStatus: drive.cacheStatus, file: file)
         do { return try decoder.decode(consume parts) } catch {
             var failure = NetworkError(.decodingFailed, phase: .decoding, message: "the body is not what was expected", underlying: error)
             failure.body = evidence?.prefix(template.errorBodyBytes)
@@ -103,13 +113,16 @@ extension RunCore {
         }
     }
 
-    private func commitFile(_ head: ResponseHead) throws(NetworkError) {
-        guard let path = template.destination else { return }
+    /// - Parameter late: a body that came before it was known to be what was asked for; empty nearly always.
+    private func commitFile(_ head: ResponseHead, _ late: Data) throws(NetworkError) -> FileSink? {
         // An empty body never reached the sink.
-        let file = drive.file ?? FileSink(destination: path)
+        guard let file = drive.file ?? downloadPath(head).map({ FileSink(destination: $0) }) else { return nil }
         drive.file = nil
-        try file.commit(coding: head.contentEncoding, limits: template.options.decoding)
-        drive.isFileCommitted = true
+        if !late.isEmpty { try file.write(late) }
+        try commit(file, coding: head.contentEncoding)
+        drive.committed = file
+        feed?.push(observed: .fileWritten(path: file.destination, bytes: file.count), from: self)
+        return file
     }
 
     func setFailure(_ error: NetworkError) { outcome = .failure(error) }

@@ -77,12 +77,13 @@ extension RunCore {
     }
 
     private func cancelWaits(exchange number: UInt64) {
-        for key in [number, Self.pathWait(number), Self.jitterWait(number)] { cancelWait(exchange: key) }
+        for key in [number, Self.pathWait(number), Self.jitterWait(number), Self.askWait(number)] { cancelWait(exchange: key) }
     }
 
-    // Beside the timer of an exchange, which has its number: the wait for a path, the pause that follows it, and the place in the queue, which
-    // is no part of a wait and outlives it. Numbers of exchanges count up from one and never come near the upper bits.
+    // Beside the timer of an exchange, which has its number: the wait for a path, the pause that follows it, a question to the program, and the
+    // place in the queue, which is no part of a wait and outlives it. Numbers of exchanges count up from one and never come near the upper bits.
     static func pathWait(_ number: UInt64) -> UInt64 { number | 1 << 63 }
     static func jitterWait(_ number: UInt64) -> UInt64 { number | 1 << 62 }
+    static func askWait(_ number: UInt64) -> UInt64 { number | 1 << 60 }
     static func queueWait(_ number: UInt64) -> UInt64 { number | 1 << 61 }
 }

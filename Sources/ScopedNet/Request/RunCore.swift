@@ -76,7 +76,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
     struct DriveState {
         var silentReconnects = 0
         var visits: [RedirectContext.Visit] = []
-        var file: FileSink?
+        /// Of a download to a file.
+        var download: DownloadState?
         var hasBegun = false
         /// While an exchange is on its way through the cache to the server.
         var cache: CacheVisit?
@@ -96,7 +97,12 @@ package final class RunCore: BagMember, @unchecked Sendable {
         var callersHeaders: HeaderBlock?
         /// What came over the wire of a body that was put together with stored parts.
         var joined: Data?
-        var isFileCommitted = false
+        /// Nil for runs that have nothing to say about who they are.
+        var authentication: RunAuthentication?
+        /// The download, in its place.
+        var committed: FileSink?
+        /// A response whose body waits for the program.
+        var held: HeldResponse?
     }
 
     /// Its own, or that of somebody more urgent who waits for the same response. Any thread.

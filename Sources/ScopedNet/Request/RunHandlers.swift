@@ -20,6 +20,7 @@ package struct RunHandlers: ~Copyable, Sendable {
         var sent: CallbackList<TransferProgress> = .none
         var received: CallbackList<TransferProgress> = .none
         var delegate: DelegateReference?
+        var hooks: HookBox?
     }
 
     package init() {}
@@ -50,6 +51,12 @@ package struct RunHandlers: ~Copyable, Sendable {
     package var delegate: DelegateReference? {
         get { rare?.delegate }
         set { if newValue != nil || rare != nil { withRare { $0.delegate = newValue } } }
+    }
+
+    /// On their way to the run, which keeps them elsewhere.
+    package var hooks: HookBox? {
+        get { rare?.hooks }
+        set { if newValue != nil || rare != nil { withRare { $0.hooks = newValue } } }
     }
 
     private mutating func withRare(_ change: (Rare) -> Void) {

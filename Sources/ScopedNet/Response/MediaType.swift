@@ -30,29 +30,34 @@ public struct MediaType: Sendable, Hashable {
     /// - Parameter text: the value of a `Content-Type` field. Of several, as of two fields joined, the last that is one counts (RFC 9110 section
     ///   8.3). Nil when none begins with a type and a subtype.
     public init?(_ text: String) {
-        guard let found = FieldReader.elements(text).reversed().lazy.compactMap({ MediaType(element: $0) }).first else { return nil }
+        guard let found = FieldText.members(text).reversed().lazy.compactMap({ MediaType(element: $0) }).first else { return nil }
         self = found
     }
 
-    private init?(element: ArraySlice<UInt8>) {
-        var reader = FieldReader(element)
-        reader.skipSpaces()
-        guard let type = reader.token(), reader.take("/"), let subtype = reader.token() else { return nil }
-        reader.skipSpaces()
-        guard reader.isAtEnd || reader.peek == UInt8(ascii: ";") else { return nil }
+    private init?(element: Substring) {
+        let bytes = element.utf8
+        let end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.endIndex
+        guard let (type, subtype) = Self.halves(FieldText.trimmed(element[..<end]), at: "/") else { return nil }
+        guard FieldText.isToken(type), FieldText.isToken(subtype) else { return nil }
         self.type = type.lowercased()
         self.subtype = subtype.lowercased()
-        parameters = Self.parameters(&reader)
+        parameters = Self.parameters(element[end...])
     }
 
-    private static func parameters(_ reader: inout FieldReader) -> [String: String] {
+    private static func parameters(_ text: Substring) -> [String: String] {
         var found: [String: String] = [:]
-        while !reader.isAtEnd {
-            if let (name, value) = reader.parameter(), found[name] == nil { found[name] = value }
-            reader.skip(to: ";")
-            _ = reader.take(";")
+        for member in FieldText.members(text, by: ";") {
+            guard let (name, text) = halves(member, at: "="), FieldText.isToken(name) else { continue }
+            guard let value = FieldText.isToken(text) ? String(text) : FieldText.unquoted(text) else { continue }
+            if found[name.lowercased()] == nil { found[name.lowercased()] = value }
         }
         return found
+    }
+
+    /// By byte: with a combining mark behind it, a separator is another `Character`.
+    private static func halves(_ text: Substring, at separator: Unicode.Scalar) -> (Substring, Substring)? {
+        guard let place = text.utf8.firstIndex(of: UInt8(ascii: separator)) else { return nil }
+        return (text[..<place], text[text.utf8.index(after: place)...])
     }
 }
 
@@ -60,102 +65,8 @@ extension MediaType: CustomStringConvertible {
     /// As a field value, parameters in the order of their names, quoted where they are no tokens.
     public var description: String {
         parameters.sorted { $0.key < $1.key }.reduce(into: essence) { text, parameter in
-            text += "; \(parameter.key)=\(FieldReader.isToken(parameter.value) ? parameter.value : Self.quoted(parameter.value))"
+            let value = FieldText.isToken(parameter.value[...]) ? parameter.value : FieldText.quoted(parameter.value)
+            text += "; \(parameter.key)=\(value)"
         }
-    }
-
-    private static func quoted(_ value: String) -> String {
-        "\""
-            + value.reduce(into: "") { text, character in
-                if character == "\"" || character == "\\" { text.append("\\") }
-                text.append(character)
-            } + "\""
-    }
-}
-
-/// Reads the grammar that field values share (RFC 9110 section 5.6). (pure)
-private struct FieldReader {
-    private let bytes: [UInt8]
-    private var position = 0
-
-    init(_ element: ArraySlice<UInt8>) { bytes = Array(element) }
-
-    /// What stands between the commas that are in no quotes (section 5.6.1).
-    static func elements(_ text: String) -> [ArraySlice<UInt8>] {
-        let bytes = Array(text.utf8)
-        var elements: [ArraySlice<UInt8>] = []
-        var (start, isQuoted, isEscaped) = (0, false, false)
-        for (index, byte) in bytes.enumerated() {
-            if isEscaped {
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\"") {
-                isQuoted.toggle()
-            } else if isQuoted, byte == UInt8(ascii: "\\") {
-                isEscaped = true
-            } else if !isQuoted, byte == UInt8(ascii: ",") {
-                elements.append(bytes[start..<index])
-                start = index + 1
-            }
-        }
-        return elements + [bytes[start...]]
-    }
-
-    var isAtEnd: Bool { position >= bytes.count }
-    var peek: UInt8? { isAtEnd ? nil : bytes[position] }
-
-    static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isTokenByte) }
-
-    /// RFC 9110 section 5.6.2.
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-    }
-
-    mutating func skipSpaces() {
-        while let byte = peek, byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") { position += 1 }
-    }
-
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
-        guard peek == UInt8(ascii: character) else { return false }
-        position += 1
-        return true
-    }
-
-    mutating func skip(to character: Unicode.Scalar) {
-        while let byte = peek, byte != UInt8(ascii: character) { position += 1 }
-    }
-
-    mutating func token() -> String? {
-        let start = position
-        while let byte = peek, Self.isTokenByte(byte) { position += 1 }
-        return position == start ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
-    }
-
-    /// A name and a value, and nothing else before the next semicolon or the end.
-    mutating func parameter() -> (name: String, value: String)? {
-        skipSpaces()
-        guard let name = token(), take("=") else { return nil }
-        guard let value = peek == UInt8(ascii: "\"") ? quotedText() : token() else { return nil }
-        skipSpaces()
-        return isAtEnd || peek == UInt8(ascii: ";") ? (name.lowercased(), value) : nil
-    }
-
-    private mutating func quotedText() -> String? {
-        position += 1
-        var text: [UInt8] = []
-        while let byte = peek {
-            position += 1
-            if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
-            if byte == UInt8(ascii: "\\") {
-                guard let next = peek else { return nil }
-                text.append(next)
-                position += 1
-            } else {
-                text.append(byte)
-            }
-        }
-        return nil
     }
 }

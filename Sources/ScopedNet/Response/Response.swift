@@ -16,6 +16,8 @@ public struct Response<Value: Sendable>: Sendable {
     public var head: ResponseHead { known.parts.head }
     /// The decoded body bytes; empty for files and streams.
     public var body: Data { known.parts.body }
+    /// Where the body was put, if that is a file.
+    public var file: URL? { known.parts.file.map { URL(filePath: $0.destination) } }
     /// One for each attempt and hop, in order; the last is this response's own.
     public var attempts: [TransferMetrics] { known.parts.attempts.all }
     /// The URL that answered, after redirects.
@@ -45,6 +47,8 @@ package struct ResponseParts: Sendable {
     package var url: String
     package var source = ResponseSource.network
     package var cacheStatus: CacheStatus?
+    /// Where the body was put, if that is a file.
+    package var file: FileSink?
 }
 
 /// What each attempt cost, in order. Most runs make one, so the last needs no array.

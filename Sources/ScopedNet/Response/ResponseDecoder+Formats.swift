@@ -12,6 +12,13 @@ extension ResponseDecoder where Value == ResponseHead {
     public static var head: Self { Self(immediately: { (head: ResponseHead, _: Data) in head }, wantsBody: false) }
 }
 
+extension ResponseDecoder where Value == DataOrFile {
+    /// The body as it is, or the file that a disposition hook had it put in.
+    public static var dataOrFile: Self {
+        placing { (path: String?, body: Data) in path.map { .file(URL(filePath: $0)) } ?? .data(body) }
+    }
+}
+
 extension ResponseDecoder where Value == String {
     /// Text, in the encoding that a byte order mark or `charset` names, else in UTF-8. What is not valid becomes U+FFFD.
     ///

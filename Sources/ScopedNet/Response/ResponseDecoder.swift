@@ -34,6 +34,16 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
         self.init(decode, types: nil, isImmediate: true, wantsBody: wantsBody)
     }
 
+    /// - Parameter place: gets the path of the file the body was put in; without one, as where decoders are combined, the body.
+    static func placing(_ place: @escaping @Sendable (_ path: String?, Data) -> Value) -> ResponseDecoder {
+        ResponseDecoder(make: { _, body in place(nil, body) }, any: AnyDecoder(placing: place))
+    }
+
+    private init(make: @escaping @Sendable (ResponseHead, Data) throws -> Value, any: AnyDecoder) {
+        self.make = make
+        self.any = any
+    }
+
     private init(
         _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, types: [MediaTypePattern]?, isImmediate: Bool = false,
         wantsBody: Bool = true
@@ -100,6 +110,8 @@ package struct AnyDecoder: Sendable {
     package let isImmediate: Bool
     /// False: the body is read, so that the connection can be used again, but not kept.
     package let wantsBody: Bool
+    /// The body may as well be in a file.
+    package let takesFile: Bool
 
     fileprivate init<Value: Sendable>(
         _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Value, types: [MediaTypePattern]?, isImmediate: Bool, wantsBody: Bool
@@ -111,6 +123,18 @@ package struct AnyDecoder: Sendable {
         self.types = types
         self.isImmediate = isImmediate
         self.wantsBody = wantsBody
+        takesFile = false
+    }
+
+    fileprivate init<Value: Sendable>(placing place: @escaping @Sendable (String?, Data) -> Value) {
+        decode = { (parts: consuming ResponseParts) in
+            let value = place(parts.file?.destination, parts.body)
+            return ValuedResponse(value, consume parts)
+        }
+        types = nil
+        isImmediate = true
+        wantsBody = true
+        takesFile = true
     }
 
     /// The body as it is, of these types.

@@ -17,6 +17,8 @@ extension Session {
         public var cache: ResponseCache?
         /// Where cookies are kept between requests; nil by default, and then none are. May be shared by sessions.
         public var cookies: CookieJar?
+        /// What challenges of servers and proxies are answered with; nil by default, and then none is. May be shared by sessions.
+        public var credentials: CredentialStore?
         /// How the session hears that the network has changed.
         public var connectivity = Connectivity.automatic
         /// Where callbacks run that belong to no actor. A private serial queue by default.
@@ -57,6 +59,12 @@ extension Session.Configuration {
     public var tls: TLSConfiguration {
         get { transport.tls }
         set { transport.tls = newValue }
+    }
+
+    /// Pins: certificates and keys that certain servers must show. The session has connections of its own for them.
+    public var security: SecurityPolicy {
+        get { transport.security }
+        set { transport.security = newValue }
     }
 
     public var proxy: ProxyConfiguration {

@@ -42,23 +42,26 @@ extension Session {
     }
 
     /// GET a file. The destination is replaced in one step, on success only; the folder must exist. Only a regular file is replaced: a
-    /// device, a FIFO or a folder in its place is `fileUnwritable`.
+    /// device, a FIFO or a folder in its place is `fileUnwritable`. A URL that ends with a slash, as
+    /// `URL(fileURLWithPath:)` makes for a folder that exists, is a folder: the name in it is the server's
+    /// (RFC 6266), made safe, or the end of the URL.
     public func download(
         _ url: String, to file: URL, headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<URL> {
         var options = configuration.options
         options.acceptsCompression = false
         return Request(
-            session: self, decoder: ResponseDecoder(immediately: { _, _ in file }),
+            session: self, decoder: .placing { path, _ in path.map { $0 == file.path ? file : URL(filePath: $0) } ?? file },
             description: RequestDescription(
                 url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: Self.destination(file)),
             origin: CodeOrigin(fileID, line))
     }
 
     /// What the check before the start refuses: nothing for a URL of another scheme, and a path with its NUL, where `path` would just end.
-    private static func destination(_ file: URL) -> String {
+    static func destination(_ file: URL) -> String {
         guard file.isFileURL else { return "" }
-        return file.path(percentEncoded: true).contains("%00") ? file.path + "\0" : file.path
+        let path = file.hasDirectoryPath && file.path != "/" ? file.path + "/" : file.path
+        return file.path(percentEncoded: true).contains("%00") ? path + "\0" : path
     }
 
     /// Sends and awaits; the same as `request(…).value()`.

@@ -122,13 +122,18 @@ public final class Session: Sendable {
             throw NetworkError(
                 .invalidOption, phase: .preparing, message: "the \(clock) timeout must be positive; use nil to switch it off")
         }
+        // Its success has no body and no end, whatever its fields say (RFC 9110 section 9.3.6).
+        guard description.method != .connect else { throw .tunnel }
         if let destination = description.destination {
             guard !destination.isEmpty else {
                 throw NetworkError(.invalidOption, phase: .preparing, message: "the destination of a download must be a file URL")
             }
             guard !destination.utf8.contains(0) else { throw .nulInPath(destination, .fileUnwritable) }
         }
+        if options.limitsRates { try options.checkRates() }
         let url = try url(description.url)
+        try options.access.check(url)
+        try link.checkTrust(url)
         try description.body?.check(for: description.method)
         let fields: HTTPFields
         let headers: HeaderBlock
@@ -197,7 +202,7 @@ public final class Session: Sendable {
 extension Session: CensusMember {
     package var censusState: CensusState {
         var state = CensusState()
-        state.text = configuration.baseURL ?? ""
+        state.text = URLText.maskingUserinfo(configuration.baseURL ?? "")
         return state
     }
 }
@@ -207,9 +212,12 @@ extension Session {
     package func transferOptions(_ options: RequestOptions, body: RequestBody?, isFile: Bool) -> TransferOptions {
         var version = options.httpVersion
         // Below libcurl 8 large HTTP/2 uploads spin while the peer's window is shut (curl #10618).
-        if version == .automatic, body?.isLarge == true, !Capabilities.current.pausesHTTP2Safely { version = .http1 }
+        // A stream that is held back buffers up to its whole window there.
+        let mayPause = body?.isLarge == true || options.limitsRates || options.hooks.box?.table.holdsBodies == true
+        if version == .automatic, mayPause, !Capabilities.current.pausesHTTP2Safely { version = .http1 }
         return TransferOptions(
             timeouts: options.timeouts, httpVersion: version, maxHeaderBytes: options.maxHeaderBytes,
-            bufferBytes: isFile ? TransferOptions.fileBufferBytes : CurlEasy.usualBufferBytes)
+            bufferBytes: isFile ? TransferOptions.fileBufferBytes : CurlEasy.usualBufferBytes, maxUploadRate: options.maxUploadRate,
+            maxDownloadRate: options.maxDownloadRate)
     }
 }

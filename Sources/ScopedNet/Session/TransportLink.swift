@@ -11,6 +11,8 @@ package final class TransportLink: Sendable {
     private let source = Lock<(any ConnectivitySource)?>(nil)
     private let watching = Lock<(any Cancellable)?>(nil)
     private let isWatching: Atomic<Bool>
+    /// Whether a host has pins and must be reached over https; nil where nothing is pinned.
+    private let securedHosts: Result<SecuredHosts, NetworkError>?
 
     init(_ configuration: Session.Configuration) {
         settings = configuration.transport
@@ -19,6 +21,15 @@ package final class TransportLink: Sendable {
         admission = AdmissionQueue(limits: configuration.transport.limits, timing: configuration.timing)
         environment = configuration.transport.proxy == .environment ? ProxyEnvironment(EasyProfile.processEnvironment) : .none
         isWatching = Atomic(configuration.transport.unixSocketPath != nil)
+        let security = configuration.transport.security
+        securedHosts =
+            security.isDefault
+            ? nil : Result { () throws(NetworkError) in try SecuredHosts(security) }
+    }
+
+    /// - Throws: ``NetworkError`` with code `insecureConnection` for a host with pins over `http`.
+    func checkTrust(_ url: RequestURL) throws(NetworkError) {
+        if let securedHosts { try securedHosts.get().check(url) }
     }
 
     deinit { watching.withLock { $0 }?.cancel() }
@@ -57,6 +68,15 @@ package final class TransportLink: Sendable {
     package func hasPath(to url: RequestURL) -> Bool? {
         guard isWatching.load(ordering: .relaxed), let source = source.withLock({ $0 }), !targets(of: url).isEmpty else { return nil }
         return source.isSatisfied([.defaultPath])
+    }
+
+    /// The proxy that a request to this URL speaks to itself, and that may ask who it is; nil for a direct way, a tunnel, another kind of
+    /// proxy, and one whose credentials the transport has.
+    package func proxyOrigin(for url: RequestURL) -> RequestURL.Origin? {
+        guard url.scheme == "http", settings.unixSocketPath == nil, let proxy = proxy(for: url) else { return nil }
+        if case .explicit(_, .some, _) = settings.proxy { return nil }
+        guard let parsed = try? RequestURL(proxy.contains("://") ? proxy : "http://" + proxy), !parsed.hasCredentials else { return nil }
+        return parsed.origin
     }
 
     // MARK: Watching

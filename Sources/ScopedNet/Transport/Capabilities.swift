@@ -1,4 +1,5 @@
 import CCurl
+import CTLS
 
 /// What the libcurl this process runs on can do, what it lacks, and what is done instead. Print it.
 public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
@@ -38,6 +39,9 @@ public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
 
     /// Several requests by prior knowledge on one plain connection (curl #10634).
     package var sharesPlainHTTP2: Bool { curlVersionNumber >= 0x080000 }
+
+    /// libcurl verifies with the OpenSSL this library is linked to. Of another one the callbacks would be called with strange pointers.
+    package var sharesOpenSSL: Bool { tlsLibrary == "OpenSSL/" + String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
 
     public var description: String {
         func mark(_ available: Bool, _ name: String, otherwise: String) -> String {

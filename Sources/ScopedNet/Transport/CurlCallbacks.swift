@@ -48,6 +48,11 @@ enum CurlCallbacks {
         }
     }
 
+    static let secure: scurl_tls_callback = { _, tlsContext, context in
+        guard let context, let tlsContext else { return CURLE_SSL_CONNECT_ERROR }
+        return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.securing(OpaquePointer(tlsContext)) }
+    }
+
     static let open: scurl_open_callback = { context, _, address in
         guard let context, let address else { return SCURL_SOCKET_BAD }
         let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -59,6 +64,14 @@ enum CurlCallbacks {
         }
         Unmanaged<CurlLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.opened(descriptor) }
         return descriptor
+    }
+
+    /// The context is the transfer: the address guard speaks of its host.
+    static let guardedOpen: scurl_open_callback = { context, purpose, address in
+        guard let context, let address else { return SCURL_SOCKET_BAD }
+        return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            $0.admits(address) ? open($0.loopContext, purpose, address) : SCURL_SOCKET_BAD
+        }
     }
 
     static let close: scurl_close_callback = { context, descriptor in

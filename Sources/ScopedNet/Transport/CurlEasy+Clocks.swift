@@ -9,8 +9,10 @@ extension CurlEasy {
         guard suspended != isSuspended else { return false }
         isSuspended = suspended
         lastActivity = loop.now
+        let mustRun = applyPauses()
+        // Behind it: what a full stream or the pace holds up has no clock, and goes on with the resume.
         if !suspended { loop.arm(nextDeadline(now: loop.now)) }
-        return applyPauses()
+        return mustRun
     }
 
     func unpause() -> Bool {
@@ -46,7 +48,7 @@ extension CurlEasy {
     func nextDeadline(now: UInt64) -> UInt64 {
         guard let transfer else { return .max }
         let total = transfer.deadline ?? .max
-        guard !isSuspended, !isReadPaused, !isWritePaused else { return total }
+        guard !isSuspended, !isReadPaused, !isWritePaused else { return min(total, paceDeadline) }
         guard let limit = currentClock(transfer.options)?.limit else { return total }
         return min(total, lastActivity &+ limit)
     }

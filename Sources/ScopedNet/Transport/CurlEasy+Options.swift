@@ -4,6 +4,7 @@ import HTTPTypes
 /// What is set on the handle for one transfer.
 extension CurlEasy {
     func begin(_ transfer: TransferRequest, sink: any TransferSink) throws(NetworkError) {
+        try loop.profile.checkGuard(for: transfer.url)
         if isDirty {
             curl_easy_reset(handle)
             waitsForMultiplex = false
@@ -12,6 +13,7 @@ extension CurlEasy {
             try loop.profile.apply(to: self)
             isDirty = false
         }
+        if let securedHosts = loop.profile.securedHosts { try securedHosts.check(transfer.url) }
         let options = CurlOptions(easy: self)
         if loop.profile.choosesProxyPerRequest { try loop.profile.applyProxy(to: self, for: transfer.url) }
         options.note(scurl_set_url(handle, transfer.url.handle))
@@ -33,6 +35,7 @@ extension CurlEasy {
         try requireOptions()
         self.transfer = transfer
         self.sink = sink
+        pacer = transfer.options.pace.map { Pacer($0) }
         parser.reset(limits: transfer.options.headLimits)
         id = transfer.id
         began = loop.now
@@ -81,7 +84,7 @@ extension CurlEasy {
         if let body = transfer.body {
             guard method != .head else { throw NetworkError(.invalidOption, phase: .preparing, message: "a HEAD request has no body") }
             isDirty = true
-            let feed = try UploadFeed(body)
+            let feed = try UploadFeed(body, piece: transfer.options.pace?.uploadPiece ?? .max)
             uploadFeed = feed
             let id = transfer.id
             let thread = loop.thread

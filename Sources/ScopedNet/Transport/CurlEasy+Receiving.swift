@@ -13,7 +13,7 @@ extension CurlEasy {
             return hasFailed ? 0 : line.count
         } catch {
             switch error {
-            case .headTooLarge, .tooManyFields: fail(with: self.error(.headersTooLarge, error.description))
+            case .headTooLarge, .tooManyFields, .tooManyInterimHeads: fail(with: self.error(.headersTooLarge, error.description))
             case .malformedStatusLine, .malformedContentLength, .conflictingContentLength, .ambiguousFraming:
                 fail(with: self.error(.badResponse, error.description))
             }
@@ -41,15 +41,17 @@ extension CurlEasy {
     }
 
     func connectStream() {
-        guard case .stream(let stream) = destination, let id else { return }
+        guard let id else { return }
         let thread = loop.thread
+        if case .held(let held) = destination { return held.connect { thread.post(.unpause(id)) } }
+        guard case .stream(let stream) = destination else { return }
         stream.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.cancel(id)) })
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
         // Suspended before there was a connection to pause: libcurl did not hear of it.
-        if isSuspended { return SCURL_WRITE_PAUSE }
+        if isSuspended || holdsDownload() { return SCURL_WRITE_PAUSE }
         if received == 0, !expectBody() { return 0 }
         switch destination {
         case .memory(let limit):
@@ -73,8 +75,17 @@ extension CurlEasy {
                 isReadPaused = true
                 return SCURL_WRITE_PAUSE
             }
+        case .held(let held):
+            guard let place = held.destination() else {
+                isReadPaused = true
+                return SCURL_WRITE_PAUSE
+            }
+            destination = place
+            connectStream()
+            return self.received(bytes)
         }
         received += Int64(bytes.count)
+        pacer?.download?.took(bytes.count, now: loop.now)
         if let transfer, transfer.wantsProgress, let sink {
             sink.transfer(transfer.id, didReceive: received, of: expected, turn: loop.turn)
         }

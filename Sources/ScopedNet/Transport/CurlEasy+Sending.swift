@@ -4,11 +4,12 @@ import CCurl
 extension CurlEasy {
     func upload(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let uploadFeed else { return 0 }
-        if isSuspended { return SCURL_READ_PAUSE }
+        if isSuspended || holdsUpload() { return SCURL_READ_PAUSE }
         let isFirst = !uploadFeed.hasBegun
         switch uploadFeed.read(into: buffer) {
         case .bytes(let count):
             lastActivity = loop.now
+            pacer?.upload?.took(count, now: loop.now)
             // From the first byte on it is the idle clock's turn, behind the last one the first response byte's.
             if isFirst || uploadFeed.isDone { loop.arm(nextDeadline(now: loop.now)) }
             return count
@@ -56,6 +57,10 @@ extension CurlEasy {
     func connected(_ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
         guard let transfer, let sink else { return false }
         requestsSent += 1
+        if trustCheck != nil {
+            deliverTrustReport()
+            trustCheck = nil
+        }
         // libcurl repeats a request when a reused connection dies before the first byte, and does so up to five times. For a method
         // that is not idempotent that may do the work twice (RFC 9110 section 9.2.2), and for the others once is enough.
         if requestsSent > (transfer.repeatsSilently ? 2 : 1) {

@@ -41,6 +41,10 @@ final class CurlEasy {
     @exclusivity(unchecked) var failure: NetworkError?
     @exclusivity(unchecked) var uploadFeed: UploadFeed?
     @exclusivity(unchecked) var requestsSent = 0
+    /// What the address guard said; nil without one.
+    @exclusivity(unchecked) var guardRecord: GuardRecord?
+    /// The verification of the connection that is made for this transfer; nil once it stands, and for a pooled one.
+    @exclusivity(unchecked) var trustCheck: TrustCheck?
 
     // Clocks, in nanoseconds of CLOCK_MONOTONIC
     @exclusivity(unchecked) var began: UInt64 = 0
@@ -52,6 +56,8 @@ final class CurlEasy {
     @exclusivity(unchecked) var isSuspended = false
     @exclusivity(unchecked) var isReadPaused = false
     @exclusivity(unchecked) var isWritePaused = false
+    /// Nil without a limit on the speed.
+    @exclusivity(unchecked) var pacer: Pacer?
 
     init?(loop: CurlLoop) {
         guard let handle = curl_easy_init() else { return nil }
@@ -91,6 +97,7 @@ final class CurlEasy {
         if result.error == nil, head == nil {
             result.error = error(.badResponse, "the server sent no response head")
         }
+        if result.error != nil { deliverTrustFailure(result.error) }
         result.error?.response = head
         result.error?.connectionReused = result.metrics.isConnectionReused
         result.error?.responseBytesReceived = result.metrics.headerBytesReceived > 0 || received > 0
@@ -115,8 +122,11 @@ final class CurlEasy {
         received = 0
         expected = nil
         failure = nil
+        trustCheck = nil
         headCompleted = 0
         requestsSent = 0
+        guardRecord = nil
+        pacer = nil
         isSuspended = false
         isReadPaused = false
         isWritePaused = false

@@ -7,14 +7,21 @@ struct CurlError {
     let code: CURLcode
 
     var networkError: NetworkError {
+        if code == CURLE_COULDNT_CONNECT, let refused = easy.guardError { return refused }
         let (name, phase) = meaning
         var text = String(cString: easy.errorText)
         if text.isEmpty { text = String(cString: curl_easy_strerror(code)) }
+        // libcurl shows the whole proxy URL there, with its password.
+        if text.contains("nsupported proxy") {
+            return easy.error(
+                .invalidOption, "the URL of the proxy is malformed or of an unsupported kind", phase: .preparing,
+                curl: Int32(bitPattern: code.rawValue))
+        }
         // It names the host of the URL, which nobody tried to reach.
         if code == CURLE_COULDNT_CONNECT, let path = easy.loop.settings.unixSocketPath {
             text = "cannot connect to the unix socket \(path)"
         }
-        return easy.error(name, text, phase: phase, curl: Int32(bitPattern: code.rawValue))
+        return trustError(name, text) ?? easy.error(name, text, phase: phase, curl: Int32(bitPattern: code.rawValue))
     }
 
     private var text: String { String(cString: easy.errorText) }
@@ -43,8 +50,8 @@ struct CurlError {
         case CURLE_OUT_OF_MEMORY where easy.phase >= .awaitingResponse: (.headersTooLarge, nil)
         case CURLcode(rawValue: 100): (.headersTooLarge, nil)
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT: (.resources, nil)
-        // A trailer line that is no field; `0x3` is read as the last chunk, and its data as trailers.
-        case CURLE_BAD_FUNCTION_ARGUMENT where easy.hasHead: (.badResponse, nil)
+        // A fold before the first field; a trailer line that is no field; `0x3` is read as the last chunk, and its data as trailers.
+        case CURLE_BAD_FUNCTION_ARGUMENT where easy.hasHead || easy.phase >= .awaitingResponse: (.badResponse, nil)
         case CURLE_INTERFACE_FAILED: (.connectionFailed, .connecting)
         default: (.other, nil)
         }

@@ -340,7 +340,9 @@ final class CurlLoop {
     private func runClocks() {
         guard nextSweep <= now else { return }
         nextSweep = Self.never
+        var goesOn = false
         for easy in active.values {
+            if easy.goesOnInPace(now: now) { goesOn = flow(easy, true) }
             if let error = easy.overdue(now: now) {
                 easy.fail(with: error)
                 abort(easy, CURLE_OPERATION_TIMEDOUT)
@@ -348,7 +350,7 @@ final class CurlLoop {
                 arm(easy.nextDeadline(now: now))
             }
         }
-        if nextCurlDeadline <= now { kick() }
+        if goesOn || nextCurlDeadline <= now { kick() }
     }
 
     /// Milliseconds for epoll_wait(2); -1 when nothing is due.

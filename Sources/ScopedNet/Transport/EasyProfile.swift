@@ -3,9 +3,13 @@ import Glibc
 
 /// The options every transfer of a transport shares: set once per handle, again only after a reset.
 final class EasyProfile {
-    private let settings: TransportSettings
-    private let environment: ProxyEnvironment?
+    let settings: TransportSettings
+    let environment: ProxyEnvironment?
     private let systemBundle: String?
+    /// Nil until the first handle, and where the TLS library shows nobody what it verifies.
+    private(set) var trustRules: TrustRules?
+    /// Nil where nothing is pinned.
+    private(set) var securedHosts: SecuredHosts?
     /// Whether the proxy has to be chosen for each URL.
     let choosesProxyPerRequest: Bool
 
@@ -34,7 +38,9 @@ final class EasyProfile {
         let options = CurlOptions(easy: easy)
         applyPlumbing(options, easy)
         try applyTLS(options)
+        try applyTrust(options, easy)
         try applyNetwork(options)
+        applyGuard(options, easy)
     }
 
     private func applyPlumbing(_ options: borrowing CurlOptions, _ easy: CurlEasy) {
@@ -95,6 +101,41 @@ final class EasyProfile {
         }
     }
 
+    /// What cannot be read is tried again with the next transfer, and none begins without it.
+    private func applyTrust(_ options: borrowing CurlOptions, _ easy: CurlEasy) throws(NetworkError) {
+        if trustRules == nil {
+            if settings.security.isDefault {
+                guard Capabilities.current.sharesOpenSSL else { return }
+                trustRules = TrustRules()
+            } else {
+                securedHosts = try SecuredHosts(settings.security)
+                trustRules = try TrustRules(settings.security)
+            }
+        }
+        options.set(CURLOPT_SSL_CTX_DATA, easy.context)
+        options.note(scurl_set_tls_callback(easy.handle, CurlCallbacks.secure))
+    }
+
+    /// The proxy that may be on the way to this URL, if it is spoken to over TLS.
+    ///
+    /// libcurl reads the list of hosts it does not use a proxy for a little differently, so the list is no proof that there is none. Names
+    /// tell the two apart; of two addresses the list says which one it is.
+    func securedProxy(for url: RequestURL) -> RequestURL? {
+        let proxy: String
+        var isBypassed = false
+        switch settings.proxy {
+        case .none: return nil
+        case .environment:
+            guard let environment else { return nil }
+            proxy = proxyText(environment.choice(scheme: url.scheme, host: url.host, port: url.port))
+        case .explicit(let text, _, let bypass):
+            proxy = text
+            isBypassed = NoProxyList(bypass.joined(separator: ",")).contains(host: url.host, port: url.port)
+        }
+        guard proxy.lowercased().hasPrefix("https://"), let parsed = try? RequestURL(proxy) else { return nil }
+        return isBypassed && IPLiteral(url.host) != nil && IPLiteral(parsed.host) != nil ? nil : parsed
+    }
+
     private func applyNetwork(_ options: borrowing CurlOptions) throws(NetworkError) {
         if let path = settings.unixSocketPath {
             // sun_path of unix(7), with its NUL.
@@ -122,7 +163,8 @@ final class EasyProfile {
             try options.require(CURLOPT_PROXY, url, "proxy")
             try options.require(CURLOPT_NOPROXY, bypass.joined(separator: ","), "proxy bypass")
             if let credentials {
-                options.set(CURLOPT_PROXYAUTH, SCURL_AUTH_BASIC)
+                // With more than one to choose from libcurl waits for the challenge.
+                options.set(CURLOPT_PROXYAUTH, credentials.isPreemptive ? SCURL_AUTH_BASIC : SCURL_AUTH_BASIC_OR_DIGEST)
                 try options.require(CURLOPT_PROXYUSERNAME, credentials.user, "proxy credentials")
                 try options.require(CURLOPT_PROXYPASSWORD, credentials.password, "proxy credentials")
             }
@@ -138,7 +180,7 @@ final class EasyProfile {
 
     /// Sets what the environment says for this URL.
     func applyProxy(to easy: CurlEasy, for url: RequestURL) throws(NetworkError) {
-        guard let environment else { return }
+        guard let environment, settings.addressGuard == nil else { return }
         let proxy = proxyText(environment.choice(scheme: url.scheme, host: url.host, port: url.port))
         try CurlOptions(easy: easy).require(CURLOPT_PROXY, proxy, "proxy from the environment")
         CurlOptions(easy: easy).set(CURLOPT_NOPROXY, "")

@@ -11,25 +11,52 @@ public final class FileSink: @unchecked Sendable {
     public let destination: String
     private let temporary: String
     private let calls: FileCalls
+    /// The part that is written instead of a temporary file; it is the claim's to keep or to remove.
+    private let part: DownloadClaim?
+    private let refusal: NetworkError?
     private var descriptor: Int32 = -1
     private(set) var count: Int64 = 0
 
     package init(destination: String, calls: FileCalls = .system) {
         self.destination = destination
         self.calls = calls
+        part = nil
+        refusal = nil
         temporary = Self.stem(destination) + ".scopednet-\(getpid())-\(Identifier.next())"
+    }
+
+    /// The body goes on with the part of a download.
+    init(part: DownloadClaim, destination: String, count: Int64) {
+        self.destination = destination
+        self.part = part
+        self.count = count
+        refusal = nil
+        calls = .system
+        temporary = ""
+    }
+
+    /// Takes nothing: the transfer ends with its first byte.
+    init(refusing refusal: NetworkError) {
+        self.refusal = refusal
+        part = nil
+        destination = ""
+        calls = .system
+        temporary = ""
     }
 
     deinit { discard() }
 
+    var isPart: Bool { part != nil }
+
     /// A name in the folder of the destination that leaves room for a suffix: 255 bytes are the most (NAME_MAX), 4 a letter at most.
     private static func stem(_ destination: String) -> String {
-        let start = destination.lastIndex(of: "/").map(destination.index(after:)) ?? destination.startIndex
+        // Bytes: a slash with an accent behind it is another `Character`.
+        let start = destination.utf8.lastIndex(of: UInt8(ascii: "/")).map(destination.utf8.index(after:)) ?? destination.startIndex
         return destination[..<start] + String(String.UnicodeScalarView(destination[start...].unicodeScalars.prefix(48)))
     }
 
     /// rename(2) replaces devices, FIFOs and sockets, too: for root a download to `/dev/null` would be the end of it.
-    private func checkDestination() throws(NetworkError) {
+    static func checkDestination(_ destination: String) throws(NetworkError) {
         var status = stat()
         guard stat(destination, &status) == 0 else { return }
         switch status.st_mode & S_IFMT {
@@ -39,14 +66,26 @@ public final class FileSink: @unchecked Sendable {
         }
     }
 
+    /// What was for few eyes stays so: the mode of the file that is replaced, 0644 where there is none; less the umask.
+    static func mode(for destination: String) -> mode_t {
+        var status = stat()
+        guard stat(destination, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0o644 }
+        return status.st_mode & 0o777 | 0o600
+    }
+
     private func open() throws(NetworkError) {
         guard descriptor < 0 else { return }
-        try checkDestination()
-        descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        try Self.checkDestination(destination)
+        descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, Self.mode(for: destination))
         if descriptor < 0 { throw .file(errno, "cannot create \(temporary)") }
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws(NetworkError) {
+        if let refusal { throw refusal }
+        if let part {
+            defer { count += Int64(bytes.count) }
+            return try part.use { (file: DownloadPart) throws(NetworkError) in try file.write(bytes) }
+        }
         try open()
         var rest = bytes
         while !rest.isEmpty {
@@ -68,14 +107,19 @@ public final class FileSink: @unchecked Sendable {
     }
 
     /// Puts the complete file in its place, content codings undone.
-    package func commit(coding: String? = nil, limits: DecodingLimits = .default) throws(NetworkError) {
+    ///
+    /// - Parameter synchronizes: bytes and name are on the device before this returns.
+    package func commit(coding: String? = nil, limits: DecodingLimits = .default, synchronizes: Bool = false) throws(NetworkError) {
+        if let part {
+            return try part.use { (file: DownloadPart) throws(NetworkError) in try file.commit(synchronizes: synchronizes) }
+        }
         try open()
         if let coding, count > 0, let decoder = ContentDecoder.make(for: coding, limits: limits) { try undo(decoder) }
-        let closed = calls.close(descriptor)
+        var code = synchronizes && fsync(descriptor) != 0 ? errno : 0
+        // The number is free whatever it answers: close(2) on Linux never leaves it open.
+        if calls.close(descriptor) != 0, code == 0 { code = errno }
         descriptor = -1
-        guard closed == 0 else {
-            // The number is free all the same: close(2) on Linux never leaves it open.
-            let code = errno
+        guard code == 0 else {
             unlink(temporary)
             throw .file(code, "cannot finish \(temporary)")
         }
@@ -84,6 +128,16 @@ public final class FileSink: @unchecked Sendable {
             unlink(temporary)
             throw .file(code, "cannot replace \(destination)")
         }
+        if synchronizes { Self.synchronizeFolder(of: destination) }
+    }
+
+    /// A new name is on the device with its folder (fsync(2)). Not every file system can do it.
+    static func synchronizeFolder(of destination: String) {
+        let folder = PartNames(target: destination)?.folder ?? ""
+        let opened = Glibc.open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard opened >= 0 else { return }
+        fsync(opened)
+        close(opened)
     }
 
     /// Decodes into a second file and goes on with that. Servers may send a coding that was not asked for.
@@ -124,6 +178,7 @@ public final class FileSink: @unchecked Sendable {
         guard descriptor >= 0 else { return }
         close(descriptor)
         descriptor = -1
+        count = 0
         unlink(temporary)
     }
 }

@@ -5,16 +5,21 @@ public enum ProxyConfiguration: Sendable, Hashable {
     case none
     /// - Parameters:
     ///   - url: `http://`, `https://`, `socks5://` or `socks5h://` with host and port.
-    ///   - credentials: sent as Basic to the proxy only.
+    ///   - credentials: sent to the proxy only, by libcurl; for a tunnel with `CONNECT`.
     ///   - bypass: hosts that are reached directly: `example.com` (and all below it), addresses, CIDR blocks, or `*`.
     case explicit(url: String, credentials: Credentials? = nil, bypass: [String] = [])
 
     public struct Credentials: Sendable, Hashable {
         public var user: String
         public var password: String
-        public init(user: String, password: String) {
+        /// Whether they go out as Basic at once. Default: true. With false the first request of each connection is refused (407), and then
+        /// answered by Digest where the proxy offers that, else by Basic.
+        public var isPreemptive: Bool
+
+        public init(user: String, password: String, isPreemptive: Bool = true) {
             self.user = user
             self.password = password
+            self.isPreemptive = isPreemptive
         }
     }
 }

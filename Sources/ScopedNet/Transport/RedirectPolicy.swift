@@ -60,7 +60,7 @@ public struct RedirectPolicy: Sendable, Hashable {
         let origin = URLOrigin(last.url)
         let isSameOrigin = origin == target
         if mode == .sameOriginOnly && !isSameOrigin { return .deliver(.otherOrigin) }
-        if origin?.scheme == "https" && target.scheme == "http" && !allowsDowngrade { return .fail(.downgrade) }
+        if origin?.scheme != "http" && target.scheme == "http" && !allowsDowngrade { return .fail(.downgrade) }
 
         let method = Self.method(context.status, last.method)
         let keepsBody = context.hasBody && method == last.method
@@ -82,7 +82,7 @@ public struct RedirectPolicy: Sendable, Hashable {
         }
     }
 
-    private static func wasVisited(_ method: String, _ url: String, _ visits: [RedirectContext.Visit]) -> Bool {
+    static func wasVisited(_ method: String, _ url: String, _ visits: [RedirectContext.Visit]) -> Bool {
         visits.contains { $0.method == method && withoutFragment($0.url) == withoutFragment(url) }
     }
 

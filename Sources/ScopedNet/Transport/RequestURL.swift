@@ -46,14 +46,16 @@ public final class RequestURL: Sendable {
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x20 && !isLenient || $0 == 0x7F }) else {
             throw .invalidURL(text, "it contains a space or control character")
         }
+        guard !URLText.lacksHost(text) else { throw .invalidURL(text, "it has no host") }
         // By us: libcurl, allowed to take spaces, leaves those of the credentials as they are.
         let text = isLenient ? text.replacing(" ", with: "%20") : text
         guard let handle = base?.handle.flatMap({ curl_url_dup($0) }) ?? curl_url() else {
             throw NetworkError(.resources, phase: .preparing, message: "libcurl could not allocate a URL")
         }
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
-        // An empty relative reference is the base itself (RFC 3986 section 5.2.2).
-        var code = text.isEmpty && base != nil ? CURLUE_OK : curl_url_set(handle, CURLUPART_URL, text, flags)
+        // An empty relative reference is the base itself (RFC 3986 section 5.2.2), and so is a fragment alone, before which libcurl drops a segment.
+        let isBase = base != nil && (text.isEmpty || text.utf8.first == UInt8(ascii: "#"))
+        var code = isBase ? CURLUE_OK : curl_url_set(handle, CURLUPART_URL, text, flags)
         // A host in percent-encoding is decoded after it was looked at: once more, so that `1%31` is the address it will be used as.
         if code == CURLUE_OK, text.utf8.contains(UInt8(ascii: "%")) {
             var decoded: UnsafeMutablePointer<CChar>?
@@ -64,7 +66,7 @@ public final class RequestURL: Sendable {
         guard code == CURLUE_OK else {
             curl_url_cleanup(handle)
             guard code != CURLUE_OUT_OF_MEMORY else { throw NetworkError(.resources, phase: .preparing, message: "no memory for a URL") }
-            throw .invalidURL(text, String(cString: curl_url_strerror(code)))
+            throw .unusableURL(text, String(cString: curl_url_strerror(code)))
         }
         func part(_ what: CURLUPart, _ flags: Int32 = 0) -> String? {
             var text: UnsafeMutablePointer<CChar>?
@@ -79,11 +81,11 @@ public final class RequestURL: Sendable {
             let string = part(CURLUPART_URL)
         else {
             curl_url_cleanup(handle)
-            throw .invalidURL(text, "it has no host")
+            throw .unusableURL(text, "it has no host")
         }
         guard scheme == "http" || scheme == "https" else {
             curl_url_cleanup(handle)
-            throw NetworkError(.unsupportedScheme, phase: .preparing, message: "'\(scheme)' is not supported; use http or https")
+            throw .unsupportedScheme(scheme)
         }
         // libcurl converts by the program's locale, which Swift programs leave at "C"; said here rather than by its "bad/illegal format". To ask
         // it by CURLU_PUNYCODE would leak the name below libcurl 8 whenever the answer is no.
@@ -120,6 +122,16 @@ public final class RequestURL: Sendable {
 }
 
 extension NetworkError {
+    fileprivate static func unsupportedScheme(_ scheme: some StringProtocol) -> NetworkError {
+        NetworkError(.unsupportedScheme, phase: .preparing, message: "'\(scheme)' is not supported; use http or https")
+    }
+
+    /// What libcurl does not take as it is may be a good URL of another kind: `data:,x`, `file:///x`.
+    fileprivate static func unusableURL(_ text: String, _ why: String) -> NetworkError {
+        guard URLText.hasOtherScheme(text), let scheme = URLText.scheme(of: text) else { return .invalidURL(text, why) }
+        return .unsupportedScheme(scheme.lowercased())
+    }
+
     fileprivate static func invalidURL(_ text: String, _ why: String) -> NetworkError {
         // Userinfo must not reach a log.
         let shown = text.utf8.contains(UInt8(ascii: "@")) ? "the URL" : "'\(text.prefix(200))'"
@@ -129,8 +141,7 @@ extension NetworkError {
 
 extension RequestURL: CustomStringConvertible {
     public var description: String {
-        // Bytes: an `@` with an accent behind it is another `Character`.
-        guard hasCredentials, let at = string.utf8.lastIndex(of: UInt8(ascii: "@")) else { return string }
-        return "\(scheme)://***\(string[at...])"
+        guard hasCredentials else { return string }
+        return URLText.maskingUserinfo(of: string, from: string.utf8.index(string.startIndex, offsetBy: "\(scheme)://".utf8.count))
     }
 }

@@ -6,6 +6,8 @@ package enum ResponseHeadError: Error, Sendable, Hashable {
     case headTooLarge(limit: Int)
     /// The head has more lines than `ResponseHeadParser.Limits.fields`.
     case tooManyFields(limit: Int)
+    /// More interim heads came than `ResponseHeadParser.Limits.interimHeads`.
+    case tooManyInterimHeads(limit: Int)
     /// `Content-Length` is no number of bytes.
     case malformedContentLength
     /// Several `Content-Length` that disagree: a sign of response splitting.
@@ -20,6 +22,7 @@ extension ResponseHeadError: CustomStringConvertible {
         case .malformedStatusLine(let line): "not a status line: \(line)"
         case .headTooLarge(let limit): "the response head is larger than \(limit) bytes"
         case .tooManyFields(let limit): "the response head has more than \(limit) fields"
+        case .tooManyInterimHeads(let limit): "more than \(limit) interim responses came before the final one"
         case .malformedContentLength: "Content-Length is not a number of bytes"
         case .conflictingContentLength: "several Content-Length fields disagree"
         case .ambiguousFraming(let why): why

@@ -17,10 +17,13 @@ package struct ResponseHeadParser: Sendable {
         package var headBytes: Int
         /// The most field lines of one head with its trailers. The default is 1,000.
         package var fields: Int
+        /// The most interim heads in front of a final one. The default is 100.
+        package var interimHeads: Int
 
-        package init(headBytes: Int = 256 << 10, fields: Int = 1_000) {
+        package init(headBytes: Int = 256 << 10, fields: Int = 1_000, interimHeads: Int = 100) {
             self.headBytes = headBytes
             self.fields = fields
+            self.interimHeads = interimHeads
         }
     }
 
@@ -49,6 +52,7 @@ package struct ResponseHeadParser: Sendable {
     private var phase = Phase.beforeStatusLine
     private var receivedBytes = 0
     private var fieldCount = 0
+    private var interimCount = 0
     /// Whether a folded line has something to be joined to.
     private var canFold = false
     /// The version of the status line.
@@ -99,6 +103,7 @@ package struct ResponseHeadParser: Sendable {
         if let limits { self.limits = limits }
         phase = .beforeStatusLine
         receivedBytes = 0
+        interimCount = 0
         status = 0
         clearHead()
     }
@@ -121,7 +126,7 @@ package struct ResponseHeadParser: Sendable {
             try startHead(line)
             return .statusLine
         case .inFields:
-            if line.isEmpty { return endHead() }
+            if line.isEmpty { return try endHead() }
             return try receiveField(line)
         case .complete:
             // Only here can a status line begin a new head. In the middle of a head it would be the server's (or somebody
@@ -220,10 +225,12 @@ package struct ResponseHeadParser: Sendable {
         }
     }
 
-    private mutating func endHead() -> Line {
+    private mutating func endHead() throws(ResponseHeadError) -> Line {
         canFold = false
         // 101 ends the HTTP part of the connection, so no other head follows (RFC 9110 section 15.2.2).
         if status < 200 && status != 101 {
+            interimCount += 1
+            guard interimCount <= limits.interimHeads else { throw .tooManyInterimHeads(limit: limits.interimHeads) }
             phase = .beforeStatusLine
             return .informational(status)
         }

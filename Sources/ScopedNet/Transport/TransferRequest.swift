@@ -41,13 +41,13 @@ public final class TransferRequest: Sendable {
         self.requestID = requestID
     }
 
-    private init(_ other: TransferRequest, deadline: UInt64?, headers: HeaderBlock? = nil) {
+    private init(_ other: TransferRequest, deadline: UInt64?, headers: HeaderBlock? = nil, options: TransferOptions? = nil) {
         id = other.id
         url = other.url
         method = other.method
         self.headers = headers ?? other.headers
         body = other.body
-        options = other.options
+        self.options = options ?? other.options
         wantsProgress = other.wantsProgress
         wantsMilestones = other.wantsMilestones
         attempt = other.attempt
@@ -61,6 +61,9 @@ public final class TransferRequest: Sendable {
 
     /// The same exchange with other fields.
     package func with(_ headers: HeaderBlock) -> TransferRequest { TransferRequest(self, deadline: deadline, headers: headers) }
+
+    /// The same exchange with other options.
+    package func with(_ options: TransferOptions) -> TransferRequest { TransferRequest(self, deadline: deadline, options: options) }
 }
 
 /// What holds for every attempt of a request. Immutable and shared, so that starting a transfer copies one reference.
@@ -80,11 +83,15 @@ public final class TransferOptions: Sendable {
     static let fileBufferBytes = 512 << 10
     /// Do not take a pooled connection and do not give this one back.
     public let usesFreshConnection: Bool
+    /// Nil where there is no limit on the speed.
+    let pace: TransferPace?
 
     public init(
         timeouts: Timeouts = .init(), httpVersion: HTTPVersionPolicy = .automatic, maxHeaderBytes: Int = 256 << 10,
-        bufferBytes: Int = 16 << 10, usesFreshConnection: Bool = false
+        bufferBytes: Int = 16 << 10, usesFreshConnection: Bool = false, maxUploadRate: Int? = nil, maxDownloadRate: Int? = nil
     ) {
+        let pace = TransferPace(upload: maxUploadRate, download: maxDownloadRate)
+        self.pace = pace
         self.timeouts = timeouts
         self.httpVersion = httpVersion
         self.maxHeaderBytes = maxHeaderBytes
@@ -92,15 +99,23 @@ public final class TransferOptions: Sendable {
         connectMilliseconds = timeouts.connect?.milliseconds ?? Int(Int32.max)
         firstByteNanoseconds = timeouts.firstByte?.nanoseconds
         idleNanoseconds = timeouts.idle?.nanoseconds
-        self.bufferBytes = bufferBytes
+        self.bufferBytes = pace?.bufferBytes(bufferBytes) ?? bufferBytes
         self.usesFreshConnection = usesFreshConnection
+    }
+
+    /// For a body that may have to wait in its connection; nil where these will do. See ``HeldBody``.
+    var holdingBodies: TransferOptions? {
+        guard httpVersion == .automatic, !Capabilities.current.pausesHTTP2Safely else { return nil }
+        return TransferOptions(
+            timeouts: timeouts, httpVersion: .http1, maxHeaderBytes: maxHeaderBytes, bufferBytes: bufferBytes,
+            usesFreshConnection: usesFreshConnection)
     }
 
     /// For the silent reconnect: the pool has just shown that it holds dead connections.
     var withFreshConnection: TransferOptions {
         TransferOptions(
             timeouts: timeouts, httpVersion: httpVersion, maxHeaderBytes: maxHeaderBytes, bufferBytes: bufferBytes,
-            usesFreshConnection: true)
+            usesFreshConnection: true, maxUploadRate: pace?.upload, maxDownloadRate: pace?.download)
     }
 }
 

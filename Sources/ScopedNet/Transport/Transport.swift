@@ -57,6 +57,8 @@ public enum BodyDestination: Sendable {
     case memoryPrefix(limit: Int)
     case file(FileSink)
     case stream(BodyStream)
+    /// Nowhere before somebody has decided.
+    case held(HeldBody)
 }
 
 /// A doorway on the way out that only observers care about.
@@ -66,6 +68,8 @@ public enum TransferMilestone: Sendable {
     /// The reused connection was dead before the first byte of the response, and the request goes out on another one.
     case reconnected
     case informational(ResponseHead)
+    /// The server's certificates were rejected, or in report-only mode would have been.
+    case trustReported(TrustFailure)
 }
 
 /// How a connection was made ready, since the start of the transfer. Zero where a pooled connection was reused.

@@ -1,6 +1,8 @@
 /// What a connection pool is made for. Sessions whose settings are equal share one transport, thread and pool.
 public struct TransportSettings: Sendable, Hashable {
     public var tls = TLSConfiguration()
+    /// Which servers are believed, host by host: pins. Default: the system decides.
+    public var security = SecurityPolicy()
     public var proxy = ProxyConfiguration.environment
     public var limits = ConnectionLimits()
     /// Every connection goes to this socket instead (unix(7)); host names are still sent and verified.
@@ -10,6 +12,9 @@ public struct TransportSettings: Sendable, Hashable {
     public var addressFamily = AddressFamily.any
     /// How long before the other address family is tried as well (RFC 8305). Default: 200 ms.
     public var happyEyeballsDelay: Duration = .milliseconds(200)
+
+    /// Which addresses may be connected to. Nil, the default: all.
+    public var addressGuard: AddressGuard?
 
     public enum AddressFamily: Sendable, Hashable { case any, ipv4, ipv6 }
 

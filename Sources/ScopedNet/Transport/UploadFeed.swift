@@ -16,15 +16,19 @@ final class UploadFeed {
     private(set) var isDone = false
     let length: Int64?
     var reported: Int64 = 0
+    /// The most bytes that are given at once.
+    private let piece: Int
 
     /// Bodies up to this size are copied once and sent in one piece with the head.
     private static let smallBody = 64 << 10
 
-    init(_ body: RequestBody) throws(NetworkError) {
+    init(_ body: RequestBody, piece: Int = .max) throws(NetworkError) {
+        self.piece = piece
         switch body.content {
         case .data(let data):
             length = Int64(data.count)
-            guard data.count <= Self.smallBody, !data.isEmpty, let copy = malloc(data.count) else {
+            // In one piece, it would know no limit on its speed.
+            guard data.count <= Self.smallBody, !data.isEmpty, piece == .max, let copy = malloc(data.count) else {
                 source = .data(data, copy: nil)
                 isDone = data.isEmpty
                 break
@@ -92,7 +96,8 @@ final class UploadFeed {
         }
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {
+    func read(into whole: UnsafeMutableRawBufferPointer) -> Read {
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: whole.prefix(piece))
         let room = length.map { min(Int64(buffer.count), $0 - offset) } ?? Int64(buffer.count)
         switch source {
         case .data(let data, _):

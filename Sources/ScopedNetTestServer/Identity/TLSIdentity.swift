@@ -13,6 +13,11 @@ public struct TLSIdentity: Sendable, Hashable {
         self.privateKeyPEM = privateKeyPEM
     }
 
+    /// The same, shown with another certificate behind it: that of an intermediate authority, or one that has nothing to do with it.
+    public func including(_ certificatePEM: String) -> TLSIdentity {
+        TLSIdentity(certificatePEM: self.certificatePEM + "\n" + certificatePEM, privateKeyPEM: privateKeyPEM)
+    }
+
     func makeServerContext(
         protocols: [String], clientAuthority: TestAuthority?, versions: LoopbackServer.Configuration.TLSVersions
     ) throws -> NIOSSLContext {

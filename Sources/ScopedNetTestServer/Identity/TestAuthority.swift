@@ -34,6 +34,10 @@ public struct TestAuthority: Sendable {
 
     /// Makes an authority.
     public init(name: String = "ScopedNet Test Authority") throws {
+        try self.init(name: name, issuer: nil, issuerKey: nil)
+    }
+
+    private init(name: String, issuer: DistinguishedName?, issuerKey: Certificate.PrivateKey?) throws {
         let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let subject = try DistinguishedName { CommonName(name) }
         let dates = Validity.current.dates
@@ -44,17 +48,26 @@ public struct TestAuthority: Sendable {
             publicKey: key.publicKey,
             notValidBefore: dates.from,
             notValidAfter: dates.until,
-            issuer: subject,
+            issuer: issuer ?? subject,
             subject: subject,
             signatureAlgorithm: .ecdsaWithSHA256,
             extensions: Certificate.Extensions {
                 Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
                 Critical(KeyUsage(keyCertSign: true, cRLSign: true))
                 SubjectKeyIdentifier(hash: key.publicKey)
+                if let issuerKey {
+                    AuthorityKeyIdentifier(keyIdentifier: SubjectKeyIdentifier(hash: issuerKey.publicKey).keyIdentifier)
+                }
             },
-            issuerPrivateKey: key
+            issuerPrivateKey: issuerKey ?? key
         )
         self.certificatePEM = try certificate.serializeAsPEM().pemString
+    }
+
+    /// Makes an authority that this one vouches for. A server whose identity it makes has to show the authority's certificate as well
+    /// (``TLSIdentity/including(_:)``).
+    public func makeIntermediate(name: String = "ScopedNet Test Intermediate") throws -> TestAuthority {
+        try TestAuthority(name: name, issuer: certificate.subject, issuerKey: key)
     }
 
     /// Makes a server's identity for host names and addresses. For a wrong host name, the names of other hosts.

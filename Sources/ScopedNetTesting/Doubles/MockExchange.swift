@@ -78,7 +78,7 @@ public final class MockExchange: Sendable {
             state.withLock { $0.head = head }
             let destination = sink.transfer(id, didReceive: head, turn: turn)
             state.withLock { $0.destination = destination }
-            if case .stream(let stream) = destination { connect(stream) }
+            connect(destination)
         }
     }
 
@@ -183,12 +183,12 @@ public final class MockExchange: Sendable {
             if let error = write(data, to: file) { return end(TransferResult(error: error), turn) }
         case .stream(let stream):
             let isTaken = data.withUnsafeBytes { stream.offer($0) == .accepted }
-            guard isTaken else {
-                return state.withLock { state in
-                    state.isPaused = true
-                    state.waiting.insert(data, at: 0)
-                }
-            }
+            guard isTaken else { return hold(data) }
+        case .held(let held):
+            guard let place = held.destination() else { return hold(data) }
+            state.withLock { $0.destination = place }
+            connect(place)
+            return take(data, turn)
         }
         let count = state.withLock { state in
             state.count += Int64(data.count)
@@ -205,7 +205,17 @@ public final class MockExchange: Sendable {
         return nil
     }
 
-    private func connect(_ stream: BodyStream) {
+    /// Until there is room for it, or a place.
+    private func hold(_ data: Data) {
+        state.withLock { state in
+            state.isPaused = true
+            state.waiting.insert(data, at: 0)
+        }
+    }
+
+    private func connect(_ destination: BodyDestination) {
+        if case .held(let held) = destination { held.connect { [weak self] in self?.drained() } }
+        guard case .stream(let stream) = destination else { return }
         stream.connect(
             drained: { [weak self] in self?.drained() },
             abandoned: { [weak self] in self?.fail(.cancelled) })
@@ -226,7 +236,13 @@ public final class MockExchange: Sendable {
                 }
                 if !isPaused { take(data, turn) }
             }
-            let ending = state.withLock { $0.waiting.isEmpty ? $0.ending : nil }
+            let ending = state.withLock { state -> TransferResult? in
+                guard state.waiting.isEmpty, var ending = state.ending else { return nil }
+                // What has waited came behind the end.
+                ending.body = state.body
+                ending.metrics = metrics(state)
+                return ending
+            }
             if let ending { end(ending, turn) }
         }
     }

@@ -29,6 +29,8 @@ public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     public static let headReceived = RaceStep(step: .headReceived)
     /// A redirect was followed or refused.
     public static let redirectDecided = RaceStep(step: .redirectDecided)
+    /// A 401 or 407 will be answered, or not.
+    public static let challengeDecided = RaceStep(step: .challengeDecided)
     public static let retryDecided = RaceStep(step: .retryDecided)
     /// The timer of the retry is set.
     public static let retryWaiting = RaceStep(step: .retryWaiting)

@@ -1,7 +1,6 @@
 #if CommandLineTool
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import ScopedNet
 
 struct DownloadCommand: ToolCommand {
@@ -9,39 +8,42 @@ struct DownloadCommand: ToolCommand {
         commandName: "download", abstract: "Fetch a URL into a file.",
         discussion: """
             The file is either the old one or the complete new one: it is replaced in one step when all has arrived, and error pages never get \
-            there. Interrupted, the command leaves nothing behind. A terminal shows a progress bar on standard error.
+            there. Interrupted, the command leaves nothing behind; with --continue it leaves what has come, beside the file, and goes on with \
+            that the next time. A terminal shows a progress bar on standard error.
 
               scopednet download -o image.iso https://example.org/image.iso
+              scopednet download -O --limit-rate 500k https://example.org/image.iso
             """)
 
     @Option(name: .shortAndLong, help: ArgumentHelp("Where to put it. Its folder must exist.", valueName: "file"))
-    var output: String
+    var output: String?
+
+    @Flag(name: [.customShort("O"), .long], help: "Put it into a file named as the URL's path ends.")
+    var remoteName = false
+
+    @Flag(name: [.customShort("c"), .customLong("continue")], help: "Go on where an earlier download to the file broke off.")
+    var continues = false
 
     @OptionGroup var transfer: TransferArguments
 
     func validate() throws {
-        if output.isEmpty || output.hasSuffix("/") { throw ValidationError("--output takes the name of a file, not of a folder.") }
-    }
-
-    /// Before anything is fetched in vain.
-    private func checkPlace() throws(ToolFailure) {
-        var status = stat()
-        guard stat(output, &status) == 0 else { return }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: return
-        case S_IFDIR: throw ToolFailure(.cannotWrite, "\(output) is a folder\n  name the file, as in -o \(output)/FILE")
-        default: throw ToolFailure(.cannotWrite, "\(output) is no file that could be replaced\n  \(Advice.noFile)")
+        guard (output == nil) == remoteName else { throw ValidationError("Name the file with --output, or give --remote-name.") }
+        if let output, output.isEmpty || output.hasSuffix("/") {
+            throw ValidationError("--output takes the name of a file, not of a folder.")
         }
     }
 
     func execute() async throws(ToolFailure) {
-        try checkPlace()
+        guard let output = output ?? RemoteName.of(transfer.url) else {
+            throw ToolFailure(.usage, "the path of the URL ends with no name of a file\n  name it, as in -o FILE")
+        }
+        try FilePlace.checkReplaceable(output)
         try await transfer.withSession(accepting: .success) { session, console throws(ToolFailure) in
-            // A relative one would have its `~` expanded, and its `..` taken away without a look at links.
-            let path = output.hasPrefix("/") ? output : "\(FileManager.default.currentDirectoryPath)/\(output)"
             let response: Response<URL>
             do throws(NetworkError) {
-                response = try await session.download(transfer.url, to: URL(filePath: path)).response()
+                response = try await session.download(transfer.url, to: FilePlace.url(output))
+                    .options { $0.downloads.resumes = continues }
+                    .response()
             } catch {
                 throw try transfer.failure(error, console)
             }

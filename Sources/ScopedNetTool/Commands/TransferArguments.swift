@@ -4,15 +4,17 @@ import FoundationEssentials
 import HTTPTypes
 import ScopedNet
 
-/// What `get` and `download` have in common.
+/// What all commands that transfer something have in common.
 struct TransferArguments: ParsableArguments, Sendable {
-    @Argument(help: "What to fetch, with http:// or https://.")
+    @Argument(help: "The URL, with http:// or https://.")
     var url: String
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
         help: ArgumentHelp("A header field to send, as in 'Accept: text/html'. May be repeated.", valueName: "name: value"))
     var headers: [String] = []
+
+    @OptionGroup var credentials: CredentialArguments
 
     @Option(help: ArgumentHelp("The most seconds that all of it may take. No limit by default.", valueName: "seconds"))
     var timeout: Double?
@@ -23,14 +25,42 @@ struct TransferArguments: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Redirects to follow; 0 follows none.", valueName: "count"))
     var maxRedirects = 20
 
+    @Flag(help: "Follow no redirects; as --max-redirects 0.")
+    var noFollow = false
+
+    // Redirects are followed and codings offered anyway; fingers that know curl write it all the same.
+    @Flag(name: [.customShort("L"), .customLong("location")], help: .hidden)
+    var location = false
+
+    @Flag(help: .hidden)
+    var compressed = false
+
+    @Option(help: ArgumentHelp("Try again so often after failures that may pass, with pauses between.", valueName: "count"))
+    var retry = 0
+
+    @Option(help: ArgumentHelp("The most bytes a second, both ways, such as 200k or 1.5M.", valueName: "rate"))
+    var limitRate: String?
+
+    @Flag(help: "Ask nothing over http, not even where a redirect leads there.")
+    var httpsOnly = false
+
+    @Flag(help: "Connect to addresses of the public internet only.")
+    var publicOnly = false
+
     @Option(help: ArgumentHelp("Trust the authorities in this PEM file, not the system's.", valueName: "file"))
     var cacert: String?
+
+    @Flag(name: [.customShort("k"), .long], help: "Trust any certificate. Anybody on the way can read and change everything.")
+    var insecure = false
 
     @Flag(name: .shortAndLong, help: "Show on standard error what happens. Secrets are masked.")
     var verbose = false
 
     @Flag(name: .shortAndLong, help: "No progress bar.")
     var quiet = false
+
+    @Flag(help: "Print on standard error how long the last attempt's steps took.")
+    var timing = false
 
     @Flag(help: "Print one JSON object about response or error.")
     var json = false
@@ -39,6 +69,10 @@ struct TransferArguments: ParsableArguments, Sendable {
         for (name, seconds) in [("--timeout", timeout), ("--connect-timeout", connectTimeout)] {
             guard let seconds else { continue }
             guard seconds > 0, seconds <= 1e9 else { throw ValidationError("\(name) takes a number of seconds above 0, such as 2.5.") }
+        }
+        guard (0...100).contains(retry) else { throw ValidationError("--retry takes a count of 0 to 100.") }
+        if let limitRate, ByteRate(limitRate) == nil {
+            throw ValidationError("--limit-rate takes bytes a second, such as 200k or 1.5M, and not '\(limitRate.prefix(40))'.")
         }
         guard maxRedirects >= 0 else { throw ValidationError("--max-redirects takes a count of 0 or more.") }
         for header in headers {
@@ -51,23 +85,44 @@ struct TransferArguments: ParsableArguments, Sendable {
     /// The URL as it may be shown: without credentials.
     var shownURL: String { SecretMask().maskedURL(url) }
 
+    /// The names of the fields given with `-H`, in lower case.
+    var fieldNames: Set<String> {
+        Set(headers.compactMap { header in (try? HeaderArgument(header))?.field.name.canonicalName })
+    }
+
     /// A session of its own, with what the arguments say.
-    func session(_ console: Console, accepting validation: StatusValidation) throws(ToolFailure) -> Session {
+    private func session(
+        _ console: Console, accepting validation: StatusValidation, timing: TimingObserver
+    ) throws(ToolFailure) -> Session {
         var configuration = Session.Configuration(agent: RequestAgent())
-        configuration.options.timeouts.total = timeout.map { .seconds($0) }
-        configuration.options.timeouts.connect = .seconds(connectTimeout)
-        configuration.options.redirects.maxRedirects = maxRedirects
-        if maxRedirects == 0 { configuration.options.redirects.mode = .never }
-        configuration.options.validation = validation
+        configuration.options = options(accepting: validation)
+        if publicOnly { configuration.addressGuard = .publicOnly }
+        configuration.tls.dangerouslyAcceptsAnyCertificate = insecure
         if let cacert { configuration.tls.certificateAuthority = .file(cacert) }
         do throws(NetworkError) {
+            try credentials.apply(to: &configuration.headers)
             for header in headers { configuration.headers.append(try HeaderArgument(header).field) }
         } catch {
             throw ToolFailure(error, about: "--header")
         }
+        if self.timing { configuration.observers.append(timing) }
         if verbose { configuration.observers.append(VerboseObserver(console)) }
         if console.isLive { configuration.observers.append(ProgressObserver(console)) }
         return Session(configuration: configuration)
+    }
+
+    private func options(accepting validation: StatusValidation) -> RequestOptions {
+        var options = RequestOptions()
+        options.timeouts.total = timeout.map { .seconds($0) }
+        options.timeouts.connect = .seconds(connectTimeout)
+        options.redirects.maxRedirects = maxRedirects
+        if maxRedirects == 0 || noFollow { options.redirects.mode = .never }
+        if retry > 0 { options.retry = RetryPolicy(maxAttempts: retry + 1) }
+        options.access.httpsOnly = httpsOnly
+        options.maxUploadRate = limitRate.flatMap { ByteRate($0)?.bytes }
+        options.maxDownloadRate = options.maxUploadRate
+        options.validation = validation
+        return options
     }
 
     /// Runs `body` with a session that is gone when this returns, and so is all it left on disk.
@@ -75,12 +130,14 @@ struct TransferArguments: ParsableArguments, Sendable {
         accepting validation: StatusValidation, _ body: (Session, Console) async throws(ToolFailure) -> Result
     ) async throws(ToolFailure) -> Result {
         let console = Console(isQuiet: quiet)
-        let session = try session(console, accepting: validation)
+        let observer = TimingObserver()
+        let session = try session(console, accepting: validation, timing: observer)
         let result: Swift.Result<Result, ToolFailure>
         do throws(ToolFailure) { result = .success(try await body(session, console)) } catch { result = .failure(error) }
         // What has succeeded may say its last words.
         if case .success = result { await session.shutdown(cancelling: false) } else { await session.shutdown() }
         console.show("")
+        if let metrics = observer.metrics { for line in TimingTable.lines(metrics) { console.report(line) } }
         return try result.get()
     }
 

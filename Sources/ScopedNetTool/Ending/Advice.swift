@@ -13,7 +13,7 @@ enum Advice {
 
     static func about(status: Int) -> String? {
         switch status {
-        case 401: "give credentials, as in -H 'Authorization: Bearer TOKEN'"
+        case 401: "give credentials, as in -u USER:PASSWORD or --bearer TOKEN (they are an Authorization field)"
         case 403: "these credentials are not enough, or the resource is not for you"
         case 404, 410: "check the path of the URL"
         case 405: "try another --method"
@@ -30,6 +30,9 @@ enum Advice {
     private static let texts: [NetworkError.Code: String] = [
         .invalidURL: "write the whole URL, as in https://example.org/path, in quotes if it holds & or ?",
         .unsupportedScheme: "only http:// and https:// URLs can be fetched",
+        .insecureConnection: "--https-only allows https:// URLs only; leave it out if what you ask for is no secret",
+        .addressRefused:
+            "--public-only refuses addresses that are not of the public internet, and proxies; leave it out if you trust the URL",
         .invalidHeader: "write header fields as -H 'Name: value', on one line",
         .invalidOption: "see --help",
         .nameNotResolved: "check the spelling; 'scopednet path HOST' says whether there is a network at all",
@@ -48,6 +51,7 @@ enum Advice {
         .fileUnreadable: "check that the file of --cacert is there and in PEM format",
         .fileUnwritable: "check that the folder exists and may be written to",
         .diskFull: "make room and try again; nothing was replaced",
+        .targetInUse: "wait for the other download to that file, or name another",
         .truncatedBody: "try again: the connection ended before the body did",
         .connectionLost: "try again",
         .badResponse: "check that the port speaks HTTP",

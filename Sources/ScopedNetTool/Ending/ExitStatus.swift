@@ -32,13 +32,14 @@ struct ExitStatus: Hashable, Sendable {
     static func of(_ error: NetworkError) -> ExitStatus { ExitStatus(code: codes[error.code] ?? software.code) }
 
     private static let codes: [NetworkError.Code: Int32] = [
-        .unsupportedScheme: 1, .invalidURL: 3, .invalidHeader: 64, .invalidOption: 64, .invalidParameters: 64,
+        .unsupportedScheme: 1, .insecureConnection: 1, .accessRefused: 1, .addressRefused: 7, .invalidURL: 3, .invalidHeader: 64,
+        .invalidOption: 64, .invalidParameters: 64,
         .proxyNotResolved: 5, .nameNotResolved: 6, .connectionRefused: 7, .connectionFailed: 7, .proxyFailed: 97,
         .badResponse: 8, .truncatedBody: 18, .unacceptableStatus: 22,
-        .fileUnwritable: 23, .diskFull: 23, .fileUnreadable: 26, .bodyStreamFailed: 26, .resources: 27,
+        .fileUnwritable: 23, .diskFull: 23, .targetInUse: 23, .fileUnreadable: 26, .bodyStreamFailed: 26, .resources: 27,
         .queueTimeout: 28, .connectTimeout: 28, .firstByteTimeout: 28, .idleTimeout: 28, .totalTimeout: 28,
         .tlsFailed: 35, .tooManyRedirects: 47, .redirectLoop: 47, .redirectRefused: 47, .connectionLost: 56,
-        .clientCertificateFailed: 58, .certificateUntrusted: 60, .certificateExpired: 60, .certificateWrongHost: 60,
+        .clientCertificateFailed: 58, .certificateUntrusted: 60, .certificateExpired: 60, .certificateWrongHost: 60, .pinMismatch: 60,
         .contentDecodingFailed: 61, .bodyTooLarge: 63, .headersTooLarge: 63, .decodingBomb: 63, .bodyNotReplayable: 65,
     ]
 }

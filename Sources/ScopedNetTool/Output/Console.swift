@@ -16,6 +16,8 @@ final class Console: Sendable {
     private let errors: Int32
     /// Both streams end on terminals, so they share the line.
     private let isShared: Bool
+    /// Somebody reads standard output on a terminal.
+    let isOutputTerminal: Bool
     /// Whether a line that redraws itself makes sense.
     let isLive: Bool
 
@@ -24,7 +26,8 @@ final class Console: Sendable {
         self.errors = errors
         let terminal = getenv("TERM").map { String(cString: $0) } ?? "dumb"
         isLive = isatty(errors) == 1 && terminal != "dumb" && !isQuiet
-        isShared = isLive && isatty(output) == 1
+        isOutputTerminal = isatty(output) == 1
+        isShared = isLive && isOutputTerminal
     }
 
     /// Columns of the terminal right now.

@@ -1,6 +1,6 @@
 import ScopedNet
 
-/// Draws a progress bar while a body is received.
+/// Draws a progress bar while a body is sent or received.
 struct ProgressObserver: RequestObserver {
     let console: Console
     private let start = ContinuousClock.now
@@ -9,7 +9,13 @@ struct ProgressObserver: RequestObserver {
     init(_ console: Console) { self.console = console }
 
     func observe(_ event: RequestEvent) {
-        guard case .received(let progress) = event.kind, drawn.isDue(event.time) else { return }
+        let progress: TransferProgress
+        switch event.kind {
+        case .sent(let sent): progress = sent
+        case .received(let received): progress = received
+        default: return
+        }
+        guard drawn.isDue(event.time) else { return }
         console.show(ProgressBar.line(progress, elapsed: event.time - start, width: console.width))
     }
 

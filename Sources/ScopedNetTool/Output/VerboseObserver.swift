@@ -45,6 +45,8 @@ struct VerboseObserver: RequestObserver {
         case .secured: return "TLS established"
         case .requestSent: return "request sent"
         case .redirected(let from, let to, let status): return "\(status): \(mask.maskedURL(from)) leads to \(mask.maskedURL(to))"
+        case .challenged(let space, let status, let answer):
+            return "\(status) from \(space): " + (answer.map { "answered by \($0)" } ?? "not answered")
         case .retryDecided(let reason, let after): return after.map { "tries again after \($0): \(reason)" } ?? "not tried again: \(reason)"
         case .attemptFinished(let metrics, let error):
             if let error { return "\(error)" }

@@ -43,6 +43,13 @@ import Testing
         ("__Host-a=1; Secure; Path=/x", "https://example.com/", .prefixRule),
         ("__Host-a=1; Secure; Path=/; Domain=example.com", "https://example.com/", .prefixRule),
         ("__Host-a; Secure; Path=/", "https://example.com/", .prefixRule), ("=__Secure-a; Secure", "https://example.com/", .prefixRule),
+        ("__Http-a=1; Secure", "https://example.com/", .prefixRule), ("__http-a=1; HttpOnly", "https://example.com/", .prefixRule),
+        ("__Host-Http-a=1; Secure; Path=/", "https://example.com/", .prefixRule),
+        ("__host-http-a=1; Secure; HttpOnly", "https://example.com/x/y", .prefixRule),
+        ("__Host-Http-a=1; HttpOnly; Path=/", "https://example.com/", .prefixRule),
+        ("__Host-Http-a=1; Secure; HttpOnly; Path=/; Domain=example.com", "https://example.com/", .prefixRule),
+        ("__Http-a; Secure; HttpOnly", "https://example.com/", .prefixRule),
+        ("=__Host-Http-a; Secure; HttpOnly; Path=/", "https://example.com/", .prefixRule),
     ])
     func whatNobodyMaySetIsRefused(_ field: String, _ url: String, _ refusal: CookieTable.Refusal) {
         var table = Self.table()
@@ -52,6 +59,8 @@ import Testing
 
     @Test(arguments: [
         ("__Secure-a=1; Secure", "https://example.com/x"), ("__Host-a=1; Secure; Path=/", "https://example.com/x/y"),
+        ("__Http-a=1; Secure; HttpOnly; Domain=example.com", "https://example.com/x"), ("__HttpOnly=1", "http://example.com/"),
+        ("__Host-Http-a=1; Secure; HttpOnly; Path=/", "https://example.com/x/y"),
         ("a=1; Domain=co.uk", "http://co.uk/"), ("a=1; Domain=127.0.0.1", "http://127.0.0.1/"),
         ("a=1; Domain=localhost", "http://localhost/"),
         ("a=1; SameSite=None; Secure", "https://example.com/"), ("a=1", "http://[::1]/"),

@@ -82,6 +82,7 @@ import Testing
         }
     }
 
+    // REQ-1
     @Test func aMistakeInTheRequestIsAnEndingToo() async throws {
         try await withHouse { house in
             let trace = Trace()

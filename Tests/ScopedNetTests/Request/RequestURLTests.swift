@@ -47,6 +47,23 @@ import Testing
         #expect(try RequestURL("http://kept.originsAreForgotten.test/b").originID == kept.originID)
     }
 
+    /// RFC 3986 section 5.4.1, the reference that libcurl resolves otherwise.
+    @Test func aFragmentAloneIsTheBase() throws {
+        let base = try RequestURL("http://a/b/c/d;p?q")
+        let (fragment, empty) = (try RequestURL("#s", relativeTo: base), try RequestURL("", relativeTo: base))
+        #expect(fragment.string == "http://a/b/c/d;p?q" && empty.string == fragment.string)
+    }
+
+    /// RFC 9110 section 4.2.1; libcurl takes the path for the host.
+    @Test(arguments: ["http:///host/x", "http:/host/x", "http:host", "HTTPS:///host", "http://?x"])
+    func aURLWithoutAHostIsRefused(text: String) throws {
+        let base = try RequestURL("http://a/b")
+        for other in [nil, base] {
+            let error = #expect(throws: NetworkError.self) { _ = try RequestURL(text, relativeTo: other) }
+            #expect(error?.code == .invalidURL)
+        }
+    }
+
     @Test func spacesOfALocationAreEncodedWhereverTheyAre() throws {
         let base = try RequestURL("http://host/a/b")
         #expect(try RequestURL("c d?e f", relativeTo: base, isLenient: true).string == "http://host/a/c%20d?e%20f")

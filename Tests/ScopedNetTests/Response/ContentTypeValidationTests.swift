@@ -3,7 +3,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// RES-3: which types pass, and that a refusal is never silent (defect 13).
+/// RES-2 and RES-3: which types pass, and that a refusal is never silent (defect 13).
 @Suite(.leavesNothing) struct ContentTypeValidationTests {
     private let json = ["application/json", "*/*+json"].map { MediaTypePattern($0) }
 

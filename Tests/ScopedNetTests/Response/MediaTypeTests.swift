@@ -48,6 +48,28 @@ import Testing
         #expect(MediaType(type.description) == type)
     }
 
+    /// A quote and the mark behind it are one `Character`, which is no quote, and two scalars, of which one is.
+    @Test func quotesWithMarksAreQuotes() throws {
+        let escaped = "a/b; x=\"1\\\"\u{301}; y=2\""
+        let value = "1\"\u{301}; y=2"
+        let type = try #require(MediaType(escaped))
+        #expect(type.parameters == ["x": value])
+        #expect(type.description == escaped)
+        #expect(MediaType(type.description) == type)
+        let marked = "a/b; x=\"\u{301}1\"; y=\u{301}2, c/d;\u{301}"
+        let separators = try #require(MediaType(marked))
+        #expect(separators.essence == "c/d")
+        let backslash = "a/b; x=\"\\\\\u{301}\""
+        let slashed = try #require(MediaType(backslash))
+        #expect(slashed.description == backslash)
+    }
+
+    /// A semicolon in quotes ends no parameter, wherever the quote begins.
+    @Test func whatIsMalformedEndsBehindItsQuotes() throws {
+        let type = try #require(MediaType("a/b; x y=\"1; z=2\"; charset=k"))
+        #expect(type.parameters == ["charset": "k"])
+    }
+
     @Test func aResponseKnowsItsType() {
         #expect(ResponseHead(status: 200, headers: [.contentType: "Text/Plain; charset=x"]).mimeType == "text/plain")
         #expect(ResponseHead(status: 200, headers: [.contentType: "nonsense"]).contentType == nil)

@@ -17,6 +17,7 @@ import Testing
         try decoder.make(head(type), Data(text.utf8))
     }
 
+    // RES-5
     @Test(arguments: ["", " ", "\n\t \r"]) func anEmptyJSONBodyIsNothing(text: String) throws {
         #expect(try value(.json(Post?.self), text) == nil)
         #expect(try value(.json(JSONValue.self), text) == .null)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// However many look at it, a value is made once, and not on the thread that moves the bytes.
+    /// RES-9: however many look at it, a value is made once, and not on the thread that moves the bytes.
     @Test func aValueIsMadeOnceForEachRunOffTheNetworkThread() async throws {
         let values = Trace()
         let threads = Trace()
@@ -65,6 +65,7 @@ import Testing
         }
     }
 
+    // REQ-2
     @Test func optionsChangedLaterReachOnlyLaterRuns() async throws {
         try await withStage { session, stage in
             let trace = Trace()

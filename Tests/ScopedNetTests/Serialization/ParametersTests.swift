@@ -145,6 +145,7 @@ import Testing
         }
     }
 
+    // REQ-20
     @Test func whatAnEncoderThrowsIsKept() {
         struct Mine: Error {}
         struct Value: Encodable { func encode(to encoder: any Encoder) throws { throw Mine() } }

@@ -82,6 +82,8 @@ final class Latch: Sendable {
     }
     private let state = Lock(State())
 
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+
     func open() {
         let waiters = state.withLock { state in
             state.isOpen = true

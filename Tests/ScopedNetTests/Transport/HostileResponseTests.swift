@@ -31,6 +31,12 @@ struct HostileResponseTests {
         #expect(error.mayHaveReachedServer)
     }
 
+    /// A line that goes on with nothing before it; libcurl calls it a bad argument.
+    @Test func aFoldBeforeTheFirstField() async throws {
+        let error = try await error(.raw("HTTP/1.1 200 OK\r\n X-A: 1\r\nContent-Length: 0\r\n\r\n"))
+        #expect(error.code == .badResponse, "\(error)")
+    }
+
     @Test func anEndWithoutAHead() async throws {
         #expect(try await error(.raw("")).code == .connectionLost)
         #expect(try await error(.raw("HTTP/1.1 200 OK\r\nContent-")).code != .cancelled)

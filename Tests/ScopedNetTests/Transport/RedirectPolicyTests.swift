@@ -118,6 +118,13 @@ import Testing
         #expect(request.drops("Cookie"))
     }
 
+    /// libcurl takes the Windows form of a name; an origin that cannot be read is no reason to give encryption up.
+    @Test func aNameWithABackslashIsStillHTTPS() {
+        let down = RedirectContext(
+            status: 302, location: "http://a.example/", visits: [.init(method: "GET", url: "https://CORP\\ann:pw@a.example/x")])
+        #expect(RedirectPolicy.default.decide(down) == .fail(.downgrade))
+    }
+
     @Test func neverMeansNever() {
         #expect(RedirectPolicy(mode: .never).decide(context()) == .deliver(.notFollowed))
         #expect(RedirectPolicy(mode: .never).decide(context(to: "ftp://x/")) == .deliver(.notFollowed))

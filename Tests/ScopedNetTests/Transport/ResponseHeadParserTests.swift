@@ -234,10 +234,22 @@ import Testing
         }
     }
 
+    /// By their bytes or by their number, whichever comes first.
     @Test func endlessInterimHeadsAreStopped() {
-        var parser = ResponseHeadParser(limits: .init(headBytes: 10_000))
-        #expect(throws: ResponseHeadError.headTooLarge(limit: 10_000)) {
-            while true { try parser.receive(Array("HTTP/1.1 103 Early Hints\r\n\r\n".utf8)) }
+        var byBytes = ResponseHeadParser(limits: .init(headBytes: 1_000))
+        var byNumber = ResponseHeadParser(limits: .init(interimHeads: 3))
+        let head = Array("HTTP/1.1 103 Early Hints\r\n\r\n".utf8)
+        #expect(throws: ResponseHeadError.headTooLarge(limit: 1_000)) { while true { try byBytes.receive(head) } }
+        for _ in 0..<2 {
+            var count = 0
+            #expect(throws: ResponseHeadError.tooManyInterimHeads(limit: 3)) {
+                while true {
+                    try byNumber.receive(head)
+                    count += 1
+                }
+            }
+            #expect(count == 3)
+            byNumber.reset()
         }
     }
 

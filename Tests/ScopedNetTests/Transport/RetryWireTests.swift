@@ -212,9 +212,11 @@ struct RetryWireTests {
         try await withWire { wire async throws in
             wire.server.on("/") { .ok($0.text) }
             _ = try await wire.send()
+            let port = wire.server.port
             await wire.server.stop()
-            // Closed, and not only about to be.
+            // Closed, and not only about to be; and known to be.
             try await wire.server.waitForOpenConnections { $0 == 0 }
+            try await LocalSockets.waitForTheirEnd(at: port)
             // Its port may have become somebody's outgoing one meanwhile, and nothing tells when it is free again.
             for attempt in 1... {
                 do {

@@ -27,6 +27,18 @@ struct TransportProxyTests {
         }
     }
 
+    /// libcurl's own words show the whole URL.
+    @Test(arguments: ["http://ann:pa#ss@gw.example:3128", "socks6://ann:pa-ss@gw.example"])
+    func aMalformedProxyDoesNotShowItsPassword(_ proxy: String) async throws {
+        try await withSession {
+            $0.proxy = .explicit(url: proxy)
+        } _: { session async throws in
+            let error = try await session.request("http://nowhere.test/").failure()
+            #expect(error.code == .invalidOption)
+            #expect(!"\(error)".contains("pa#ss") && !"\(error)".contains("pa-ss") && !"\(error)".contains("ann"))
+        }
+    }
+
     @Test func httpsGoesThroughATunnel() async throws {
         let authority = try TestAuthority()
         try await withLoopbackServer(.init(tls: try authority.makeServerIdentity(hosts: ["nowhere.test"]))) { server async throws in

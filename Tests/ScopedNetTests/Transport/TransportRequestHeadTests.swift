@@ -33,6 +33,7 @@ struct TransportRequestHeadTests {
         }
     }
 
+    // REQ-3
     @Test func defaultFieldsGiveWayToTheRequestsOwn() async throws {
         try await withWire {
             $0.headers[.userAgent] = "mine"

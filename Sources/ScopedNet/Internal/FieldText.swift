@@ -28,13 +28,17 @@ enum FieldText {
         return Substring(bytes)
     }
 
-    /// The members of a list between the commas that are not in quotes (RFC 9110 section 5.6.1), trimmed, without empty ones.
+    /// The members of a list between the separators that are not in quotes (RFC 9110 section 5.6.1), trimmed, without empty ones.
     ///
     /// A quote that is not closed lasts to the end of the line. Bytes are what is looked at: a comma with a combining mark behind it is one
     /// `Character` and no separator for `split`.
     ///
-    /// - Parameter hasEscapes: whether a backslash in quotes escapes what follows; in entity tags it is a character like others.
-    static func members(_ line: String, hasEscapes: Bool = true) -> [Substring] {
+    /// - Parameters:
+    ///   - separator: an ASCII character: the comma between members of a list, or the semicolon between parameters.
+    ///   - hasEscapes: whether a backslash in quotes escapes what follows; in entity tags it is a character like others.
+    static func members<Text: StringProtocol>(
+        _ line: Text, by separator: Unicode.Scalar = ",", hasEscapes: Bool = true
+    ) -> [Substring] where Text.SubSequence == Substring {
         var members: [Substring] = []
         let bytes = line.utf8
         var start = bytes.startIndex
@@ -51,7 +55,7 @@ enum FieldText {
             case UInt8(ascii: "\\") where isQuoted && hasEscapes:
                 index = bytes.index(after: index)
                 if index == bytes.endIndex { continue }
-            case UInt8(ascii: ",") where !isQuoted:
+            case UInt8(ascii: separator) where !isQuoted:
                 close(index)
                 start = bytes.index(after: index)
             default: break
@@ -73,6 +77,19 @@ enum FieldText {
                 default: false
                 }
             }
+    }
+
+    /// As a quoted string (RFC 9110 section 5.6.4), quotes and backslashes escaped.
+    ///
+    /// By scalar: a quote with a combining mark behind it is a `Character` of its own, and a quote all the same.
+    static func quoted(_ text: some StringProtocol) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
+            quoted.unicodeScalars.append(scalar)
+        }
+        quoted.unicodeScalars.append("\"")
+        return quoted
     }
 
     /// The content of a quoted string with its escapes resolved, or nil when the text is not exactly one.

@@ -1,24 +1,7 @@
-import CFuzzer
-import Glibc
-
-/// Hands the process to libFuzzer. SCOPEDNET_FUZZ_TARGET names the target of ``targets``; the arguments are libFuzzer's.
-@main struct Fuzz {
-    static func main() {
-        _ = target
-        var count = CommandLine.argc
-        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        exit(
-            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
-                target(UnsafeRawBufferPointer(start: start, count: count))
-                return 0
-            })
-    }
-}
-
-typealias Target = @Sendable (UnsafeRawBufferPointer) -> Void
+package typealias Target = @Sendable (UnsafeRawBufferPointer) -> Void
 
 /// What is fed with input, and what must hold for any input. A broken promise traps, which libFuzzer reports with the input.
-let targets: [String: Target] = [
+package let targets: [String: Target] = [
     "head": fuzzResponseHead,
     "coding": fuzzContentCoding,
     "url": fuzzURL,
@@ -27,11 +10,15 @@ let targets: [String: Target] = [
     "mask": fuzzSecretMask,
     "proxy": fuzzProxyEnvironment,
     "redirect": fuzzRedirect,
+    "guard": fuzzAddressGuard,
     "field": fuzzRequestFields,
     "query": fuzzQuery,
     "multipart": fuzzMultipart,
+    "form": fuzzForm,
+    "pairs": fuzzPairs,
     "cookie": fuzzCookie,
     "challenge": fuzzChallenge,
+    "netrc": fuzzNetrc,
     "type": fuzzMediaType,
     "charset": fuzzCharset,
     "cache": fuzzCachedHead,
@@ -40,18 +27,14 @@ let targets: [String: Target] = [
     "fresh": fuzzFreshness,
     "range": fuzzRanges,
     "stored": fuzzStoredResponse,
+    "resume": fuzzResume,
     "netlink": fuzzNetlink,
     "inet6": fuzzInet6,
     "resolv": fuzzResolverFile,
     "target": fuzzTarget,
+    "pin": fuzzPin,
+    "certificate": fuzzCertificate,
 ]
-
-private let target: Target = {
-    let name = getenv("SCOPEDNET_FUZZ_TARGET").map { String(cString: $0) } ?? ""
-    if let target = targets[name] { return target }
-    print("SCOPEDNET_FUZZ_TARGET must be one of: \(targets.keys.sorted().joined(separator: " "))")
-    exit(2)
-}()
 
 func check(_ holds: Bool, _ promise: @autoclosure () -> String) {
     if !holds { fatalError(promise()) }

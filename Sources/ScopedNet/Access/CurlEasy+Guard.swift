@@ -1,0 +1,88 @@
+import CCurl
+import Glibc
+
+/// What the address guard made of one transfer's connection. Network thread only.
+final class GuardRecord {
+    fileprivate(set) var isOneAdmitted = false
+    fileprivate(set) var refused: [(address: String, why: String)] = []
+}
+
+extension CurlEasy {
+    /// Asked for every address that libcurl is about to connect to, names resolved.
+    func admits(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+        guard let addressGuard = loop.settings.addressGuard else { return true }
+        let record = guardRecord ?? GuardRecord()
+        guardRecord = record
+        guard let literal = IPLiteral(address) else {
+            record.refused.append(("an address", "of a family that cannot be judged"))
+            return false
+        }
+        guard let why = addressGuard.refusal(of: literal) else {
+            record.isOneAdmitted = true
+            return true
+        }
+        record.refused.append((literal.description, why))
+        return false
+    }
+
+    /// Set when the guard has left no address to connect to.
+    var guardError: NetworkError? {
+        guard let record = guardRecord, !record.isOneAdmitted, let first = record.refused.first else { return nil }
+        let others = record.refused.count > 1 ? " (and \(record.refused.count - 1) more)" : ""
+        let host = transfer?.url.host ?? ""
+        let subject = host == first.address ? host : "\(host) leads to \(first.address)"
+        return error(.addressRefused, "\(subject)\(others), refused by the address guard: \(first.why)", phase: .connecting)
+    }
+}
+
+extension EasyProfile {
+    /// Nobody can say where a proxy connects to, or who listens on a socket in the file system.
+    func checkGuard(for url: RequestURL) throws(NetworkError) {
+        guard settings.addressGuard != nil else { return }
+        if settings.unixSocketPath != nil { throw .unguarded("a unix socket") }
+        switch settings.proxy {
+        case .none: break
+        case .explicit(_, _, let bypass):
+            guard NoProxyList(bypass.joined(separator: ",")).contains(host: url.host, port: url.port) else { throw .unguarded("a proxy") }
+        case .environment:
+            guard environment?.choice(scheme: url.scheme, host: url.host, port: url.port) ?? .direct == .direct else {
+                throw .unguarded("a proxy of the environment")
+            }
+        }
+    }
+
+    /// What passed the check goes directly, also where libcurl reads the exceptions otherwise than we do.
+    func applyGuard(_ options: borrowing CurlOptions, _ easy: CurlEasy) {
+        guard settings.addressGuard != nil else { return }
+        options.set(CURLOPT_PROXY, "")
+        options.set(CURLOPT_NOPROXY, "*")
+        options.set(CURLOPT_OPENSOCKETDATA, easy.context)
+        options.note(scurl_set_open_callback(easy.handle, CurlCallbacks.guardedOpen))
+    }
+}
+
+extension NetworkError {
+    fileprivate static func unguarded(_ what: String) -> NetworkError {
+        NetworkError(
+            .addressRefused, phase: .preparing,
+            message: "the request would go through \(what), and the address guard cannot see where that leads")
+    }
+}
+
+extension IPLiteral {
+    /// Nil for what is neither IPv4 nor IPv6.
+    fileprivate init?(_ address: UnsafePointer<curl_sockaddr>) {
+        guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
+        // Safety: libcurl's own struct is longer than the one it shows: `addrlen` bytes are there from `addr` on (CURLOPT_OPENSOCKETFUNCTION(3)).
+        let bytes = UnsafeRawBufferPointer(start: UnsafeRawPointer(address) + start, count: Int(address.pointee.addrlen))
+        // Where the address stands in sockaddr_in and sockaddr_in6.
+        let place: Range<Int>
+        switch address.pointee.family {
+        case AF_INET: place = 4..<8
+        case AF_INET6: place = 8..<24
+        default: return nil
+        }
+        guard bytes.count >= place.upperBound else { return nil }
+        self.init(wire: Array(bytes[place]))
+    }
+}

@@ -1,0 +1,69 @@
+/// How a request proves who is asking, and what it does about a 401 or 407 (RFC 9110 section 11).
+///
+/// Set for one request or, in the session's options, for all. An `Authorization` field of the request's own wins: it is sent as it is, and
+/// a refusal is the result unless a handler is set. A credential that is refused is not sent again in the same run. Redirects to another
+/// origin leave everything behind; there only what the session's ``CredentialStore``, or the handler, has for that origin is used.
+public struct Authentication: Sendable {
+    package typealias Handler = @Sendable (ChallengeContext) async -> ChallengeAnswer
+
+    package enum Kind: Sendable {
+        case automatic
+        case none
+        case credential(Credential, preemptive: Bool, SpaceMemory)
+        case tokens(TokenSource)
+        case handler(Handler)
+    }
+
+    package let kind: Kind
+    /// The only one that gets it; nil for that of the request's own URL.
+    let place: Result<RequestURL.Origin, NetworkError>?
+
+    private init(_ kind: Kind, at url: String? = nil) {
+        self.kind = kind
+        place = url.map { text in
+            do throws(NetworkError) { return .success(try RequestURL(text).origin) } catch { return .failure(error) }
+        }
+    }
+
+    /// The session's ``CredentialStore``, where it has one. The default.
+    public static let automatic = Authentication(.automatic)
+
+    /// Nothing is sent and no challenge answered.
+    public static let none = Authentication(.none)
+
+    /// One credential.
+    ///
+    /// - Parameters:
+    ///   - preemptive: sends it at once, by Basic or as a token, without waiting for a challenge. Default: false; what the server's space covers
+    ///     gets it at once after the first success, as long as the same value of these options is used.
+    ///   - url: any URL of the only server that gets it. Nil, the default, is the server of the request's own URL; in the options of a session
+    ///     that asks several servers that is each of them, so name one there. What is no URL fails the request with `invalidURL`.
+    public static func credential(_ credential: Credential, preemptive: Bool = false, at url: String? = nil) -> Authentication {
+        Authentication(.credential(credential, preemptive: preemptive, SpaceMemory()), at: url)
+    }
+
+    /// A token that is renewed when a server refuses it.
+    ///
+    /// - Parameter url: as in ``credential(_:preemptive:at:)``.
+    public static func tokens(_ source: TokenSource, at url: String? = nil) -> Authentication { Authentication(.tokens(source), at: url) }
+
+    /// Asks the program about each 401, and about each 407 of a proxy for plain http.
+    ///
+    /// - Parameter answer: called on a task of its own, cancelled with the request; at most 20 times a run. Not called for a run whose owner
+    ///   has gone. It is held by the options, and so by requests and the session: capture owners weakly, or use ``handler(for:_:)``.
+    public static func handler(_ answer: @escaping @Sendable (ChallengeContext) async -> ChallengeAnswer) -> Authentication {
+        Authentication(.handler(answer))
+    }
+
+    /// Asks an owner about each challenge. The owner is held weakly, and while it is asked; when it is gone, the session's
+    /// ``CredentialStore`` has the word.
+    public static func handler<Owner: AnyObject & Sendable>(
+        for owner: Owner, _ answer: @escaping @Sendable (Owner, ChallengeContext) async -> ChallengeAnswer
+    ) -> Authentication {
+        Authentication(
+            .handler { [weak owner] challenge in
+                guard let owner else { return .performDefault }
+                return await answer(owner, challenge)
+            })
+    }
+}

@@ -1,0 +1,37 @@
+/// What a run that downloads to a file has to remember. Handed from stage to stage with the rest of the run.
+final class DownloadState {
+    /// What the response that is coming means for the file.
+    enum Verdict {
+        /// It is the rest of the part.
+        case rest(PartRecord)
+        /// The part is the file already.
+        case complete(PartRecord)
+        case again
+        case failed(NetworkError)
+    }
+
+    /// Nil where the target's folder cannot be found: the first write says why.
+    let claim: DownloadClaim?
+    /// Whether there is a part that outlives the run.
+    let keepsPart: Bool
+    /// A range of the caller's own: what it gets is what it asked for.
+    let asksForRange: Bool
+    var file: FileSink?
+    /// What the present exchange asks for; nil for the whole file.
+    var asked: PartRequest?
+    var verdict: Verdict?
+    /// What the head that has come would be gone on with.
+    var nextRecord: PartRecord?
+    /// Where the present body begins in the file, and how long that is; for progress.
+    var offset: Int64 = 0
+    var total: Int64?
+    /// The server has another file than the one that was reported on: a bar that stood still until the new one is as far would tell of the old
+    /// one.
+    var isAnother = false
+
+    init(claim: DownloadClaim?, keepsPart: Bool, asksForRange: Bool) {
+        self.claim = claim
+        self.keepsPart = keepsPart
+        self.asksForRange = asksForRange
+    }
+}

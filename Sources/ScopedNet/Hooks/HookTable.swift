@@ -1,0 +1,39 @@
+import FoundationEssentials
+
+/// The deciding closures of one place: of the options, or of one start.
+package struct HookTable: Sendable {
+    var redirect: Hook<RedirectHop, RedirectAnswer>?
+    var disposition: Hook<ResponseArrival, ResponseDisposition>?
+    var destination: Hook<DownloadArrival, URL>?
+    var newBody: Hook<BodyReplay, RequestBody?>?
+
+    var isEmpty: Bool { redirect == nil && disposition == nil && destination == nil && newBody == nil }
+
+    /// A body may have to wait for an answer.
+    var holdsBodies: Bool { disposition != nil || destination != nil }
+
+    /// For the census.
+    var origins: [String] {
+        [
+            redirect.map { "onRedirect at \($0.origin)" }, disposition.map { "onDisposition at \($0.origin)" },
+            destination.map { "onDestination at \($0.origin)" }, newBody.map { "onNewBody at \($0.origin)" },
+        ].compactMap { $0 }
+    }
+}
+
+/// A table by reference, so that those who have none pay for a nil. Immutable: changing one makes another.
+package final class HookBox: Sendable {
+    let table: HookTable
+
+    /// Nil for an empty table.
+    init?(_ table: HookTable) {
+        if table.isEmpty { return nil }
+        self.table = table
+    }
+
+    static func changing(_ box: HookBox?, _ change: (inout HookTable) -> Void) -> HookBox? {
+        var table = box?.table ?? HookTable()
+        change(&table)
+        return HookBox(table)
+    }
+}

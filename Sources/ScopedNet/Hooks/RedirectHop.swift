@@ -1,0 +1,55 @@
+public import HTTPTypes
+
+/// A redirect about to be followed: what a redirect hook decides about.
+public struct RedirectHop: Sendable {
+    /// The same as ``Run/id``.
+    public let runID: UInt64
+    /// Counts from 1.
+    public let number: Int
+    /// The 3xx response.
+    public let head: ResponseHead
+    /// Whether it came out of the cache.
+    public let isStored: Bool
+    /// What was sent, and answered by ``head``. The jar's cookies are not among its fields.
+    public let request: NextRequest
+    /// What will be sent: by the ``RedirectPolicy`` methods are changed, bodies dropped, and credentials kept from other origins.
+    public let proposed: NextRequest
+}
+
+/// A request of a redirect: the one before, or the one to come.
+public struct NextRequest: Sendable {
+    /// Absolute. In an answer it may be relative to the URL proposed.
+    public var url: String
+    public var method: HTTPRequest.Method
+    /// Without what the transport adds, and without the jar's cookies.
+    public var headers: HTTPFields
+    /// Whether it has the request's body. No effect where the request has none.
+    public var keepsBody: Bool
+
+    /// Sets a field; it replaces fields of that name.
+    ///
+    /// - Throws: ``NetworkError`` with code `invalidHeader` for what is no name, or a value with a line end, a NUL or another control character
+    ///   (RFC 9110 section 5.5).
+    public mutating func setHeader(_ name: String, _ value: String) throws(NetworkError) {
+        let field = try HeaderField.checked(name, value)
+        headers[field.name] = field.value
+    }
+}
+
+/// What a redirect hook answers.
+public struct RedirectAnswer: Sendable {
+    enum Kind: Sendable { case follow, change(NextRequest), stop }
+    let kind: Kind
+
+    /// As proposed.
+    public static let follow = RedirectAnswer(kind: .follow)
+
+    /// With another URL, method, fields or body.
+    ///
+    /// The rules for redirects hold for it as for any: `http` and `https` only, no way down from https, no circle, nothing that is no field.
+    /// Where it leads to another origin, credentials of the request go along only when the hook itself has set them.
+    public static func follow(_ next: NextRequest) -> RedirectAnswer { RedirectAnswer(kind: .change(next)) }
+
+    /// The 3xx response is the result, and so a failure unless ``RequestOptions/validation`` accepts its status.
+    public static let stop = RedirectAnswer(kind: .stop)
+}

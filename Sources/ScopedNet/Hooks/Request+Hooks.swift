@@ -1,0 +1,136 @@
+public import FoundationEssentials
+
+/// Closures that decide. Each arms the *next* start and is destroyed when that run ends; setting one a second time replaces it. It goes before
+/// the one of the options (``RequestHooks``), which is then not asked.
+///
+/// `for:` hands the owner to the closure and holds it weakly until then. Once the owner's deinit has begun the closure is skipped, and what
+/// happens is what happens without one. While it decides, the owner is held. Closures run on the actor where they are written, or inside the
+/// owner when that is an actor, else on the concurrency runtime; never on the network thread, never under a lock.
+///
+/// After a cancel on the closure's own actor it is not called any more. Elsewhere one that has begun is not waited for: its task is cancelled,
+/// and its answer dropped. What it throws fails the run: a ``NetworkError`` as it is, all else as the `underlying` of `hookFailed`.
+extension Request {
+    // MARK: Redirects
+
+    /// Decides about each redirect that the ``RedirectPolicy`` follows, one after the other. See ``RedirectAnswer``.
+    @discardableResult
+    public func onRedirect(
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (RedirectHop) async throws -> RedirectAnswer
+    ) -> Self {
+        arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
+    }
+
+    @discardableResult
+    public func onRedirect<Owner: AnyObject>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, RedirectHop) async throws -> RedirectAnswer
+    ) -> Self {
+        arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
+    }
+
+    @discardableResult
+    public func onRedirect<Owner: Actor>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, RedirectHop) async throws -> RedirectAnswer
+    ) -> Self {
+        arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
+    }
+
+    // MARK: Bodies that can be read once
+
+    /// Gives another body where one that can be read once has to be sent again. With nil a redirect fails with `bodyNotReplayable`, and a retry
+    /// is not made.
+    @discardableResult
+    public func onNewBody(
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (BodyReplay) async throws -> RequestBody?
+    ) -> Self {
+        arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
+    }
+
+    @discardableResult
+    public func onNewBody<Owner: AnyObject>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, BodyReplay) async throws -> RequestBody?
+    ) -> Self {
+        arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
+    }
+
+    @discardableResult
+    public func onNewBody<Owner: Actor>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, BodyReplay) async throws -> RequestBody?
+    ) -> Self {
+        arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
+    }
+
+    // MARK: Responses
+
+    /// Decides about an accepted response that has come over the network, before its body is read and before ``onResponseHead(fileID:line:_:)``.
+    /// See ``ResponseDisposition``. Asked once for each attempt that gets so far; not about errors, and not about stored responses.
+    @discardableResult
+    public func onDisposition(
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (ResponseArrival) async throws -> ResponseDisposition
+    ) -> Self {
+        arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
+    }
+
+    @discardableResult
+    public func onDisposition<Owner: AnyObject>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, ResponseArrival) async throws -> ResponseDisposition
+    ) -> Self {
+        arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
+    }
+
+    @discardableResult
+    public func onDisposition<Owner: Actor>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, ResponseArrival) async throws -> ResponseDisposition
+    ) -> Self {
+        arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
+    }
+
+    // MARK: Files
+
+    /// Decides where the file of a download goes, when its response is accepted and before the first byte is written. Answers a file URL; one that
+    /// ends with a slash is a folder, and the name in it the server's, made safe, or that of the URL. Of stored responses, too.
+    @discardableResult
+    public func onDestination(
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (DownloadArrival) async throws -> URL
+    ) -> Self {
+        arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
+    }
+
+    @discardableResult
+    public func onDestination<Owner: AnyObject>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, DownloadArrival) async throws -> URL
+    ) -> Self {
+        arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
+    }
+
+    @discardableResult
+    public func onDestination<Owner: Actor>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, DownloadArrival) async throws -> URL
+    ) -> Self {
+        arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
+    }
+
+    private func arm<Question, Answer>(
+        _ hook: Hook<Question, Answer>, _ set: (inout HookTable, Hook<Question, Answer>) -> Void
+    ) -> Self {
+        // What it replaces is let go outside the lock.
+        var old: HookBox?
+        arm { handlers in
+            old = handlers.hooks
+            handlers.hooks = HookBox.changing(old) { set(&$0, hook) }
+        }
+        _ = old
+        return self
+    }
+}

@@ -1,0 +1,53 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+/// An accepted response whose body is still to come: what a disposition hook decides about.
+public struct ResponseArrival: Sendable {
+    /// The same as ``Run/id``.
+    public let runID: UInt64
+    /// Of the request that was answered, after redirects.
+    public let url: String
+    public let method: HTTPRequest.Method
+    public let head: ResponseHead
+    /// Whether ``ResponseDisposition/download(to:)`` may be answered: the request is a download, or its value is a ``DataOrFile``.
+    public let canBecomeDownload: Bool
+}
+
+/// What a disposition hook answers.
+public struct ResponseDisposition: Sendable {
+    enum Kind: Sendable { case allow, cancel, download(URL) }
+    let kind: Kind
+
+    /// The body goes where it would have gone.
+    public static let allow = ResponseDisposition(kind: .allow)
+
+    /// The run is cancelled, with the reason `explicit`. The body is not read; on HTTP/1.1 its connection is closed.
+    public static let cancel = ResponseDisposition(kind: .cancel)
+
+    /// The body goes to a file, by the rules of downloads: written beside it and moved there in one step on success only. ``Response/file`` says
+    /// where it is. The response is not stored in the cache, and ``RequestHooks/destination`` is not asked.
+    ///
+    /// - Parameter file: a file URL. One that ends with a slash is a folder; the name is then the server's, made safe, or that of the URL.
+    public static func download(to file: URL) -> ResponseDisposition { ResponseDisposition(kind: .download(file)) }
+}
+
+/// An accepted response that will be a file: what a destination hook decides about.
+public struct DownloadArrival: Sendable {
+    /// The same as ``Run/id``.
+    public let runID: UInt64
+    /// Of the request that was answered, after redirects.
+    public let url: String
+    public let head: ResponseHead
+    /// Where the file goes unless the hook says otherwise.
+    public let proposed: URL
+    /// What the server calls it (RFC 6266), else the end of the URL: without folders, control characters and leading dots.
+    public let suggestedName: String
+}
+
+/// The value of a response that may become a download on its way: see ``ResponseDisposition/download(to:)``.
+public enum DataOrFile: Sendable, Hashable {
+    /// The body, in memory.
+    case data(Data)
+    /// It was put there.
+    case file(URL)
+}

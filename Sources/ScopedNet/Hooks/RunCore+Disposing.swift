@@ -1,0 +1,170 @@
+import FoundationEssentials
+
+/// An accepted head has come: the program may decide what becomes of its body, which waits for that.
+extension RunCore {
+    /// Bodies of this run may wait for an answer.
+    var holdsBodies: Bool { hook { $0.disposition } != nil || template.destination != nil && hook { $0.destination } != nil }
+
+    /// Network thread.
+    ///
+    /// - Returns: nil when nobody has to be asked.
+    func askAboutResponse(_ transfer: TransferID, _ head: ResponseHead) -> BodyDestination? {
+        guard let question = responseQuestion(head) else { return nil }
+        let held = HeldResponse()
+        drive.held = held
+        // Here, where the run is in hand.
+        let usual = place(head)
+        let call = HookCall { question.drop() }
+        let key = Self.askWait(transfer.number)
+        setWait(call, exchange: key)
+        call.run { [weak self] in
+            guard self?.mayGoOn == true else { return }
+            guard let answer = await question.answer(), let self else { return }
+            StepDoor.pass(.hookAnswered, id)
+            take(answer, head, held, transfer, usual)
+        }
+        // A cancel that came before the call was known could not stop it.
+        if !mayGoOn { cancelWait(exchange: key) }
+        return .held(held.body)
+    }
+
+    private func responseQuestion(_ head: ResponseHead) -> HookQuestion<ResponseQuestion.Answer>? {
+        let disposition = hook { $0.disposition }
+        let destination = template.destination == nil ? nil : hook { $0.destination }
+        // Through a cache comes what is of another type, too; that is an error, and no question.
+        guard disposition != nil || destination != nil, acceptsType(head, isEmpty: head.contentLength == 0) else { return nil }
+        let question = ResponseQuestion(
+            arrival: arrival(head), disposition: disposition, destination: destination, path: downloadPath(head), admit: admission)
+        return HookQuestion { await question.answer() }
+    }
+
+    private func arrival(_ head: ResponseHead) -> ResponseArrival {
+        ResponseArrival(
+            runID: id, url: intent.url.description, method: intent.method, head: head,
+            canBecomeDownload: stream == nil && decoder.takesFile)
+    }
+
+    /// On a thread of the concurrency runtime, while the transfer has the run: nothing of that may be touched here.
+    private func take(
+        _ answer: ResponseQuestion.Answer, _ head: ResponseHead, _ held: HeldResponse, _ transfer: TransferID,
+        _ usual: (to: BodyDestination, file: FileSink?)
+    ) {
+        // Too late: another attempt may be on its way.
+        guard held.isWanted else { return }
+        switch answer {
+        case .usual: allow(head, held, usual)
+        case .file(let path):
+            let file = FileSink(destination: path)
+            allow(head, held, (.file(file), file))
+        case .fail(let error):
+            held.settle(.fail(hookError(error)))
+            session.transport.cancel(transfer)
+        case .cancel:
+            _ = cancel(.explicit)
+            // Others need the work, or a callback is running that had been admitted before.
+            if mayGoOn { allow(head, held, usual) }
+        }
+    }
+
+    private func allow(_ head: ResponseHead, _ held: HeldResponse, _ place: (to: BodyDestination, file: FileSink?)) {
+        // Before the first byte, and so before its progress.
+        feed?.pushHead(head, from: self, turn: nil)
+        if let file = place.file, template.destination == nil { feed?.push(observed: .becameDownload(path: file.destination), from: self) }
+        held.settle(.place(place.to, file: place.file))
+    }
+
+    // MARK: The transfer's end
+
+    /// Network thread, when an attempt has ended.
+    ///
+    /// - Returns: false when the run has to wait for an answer first, or is over.
+    func hasVerdict(_ held: HeldResponse, _ result: TransferResult, turn: TransportTurn) -> Bool {
+        let number = exchangeID.number
+        guard result.error == nil else {
+            drive.held = nil
+            // Elsewhere: to cancel a task may call the program.
+            turn.work { [self] in cancelWait(exchange: Self.askWait(number)) }
+            guard let verdict = held.giveUp() else { return true }
+            if case .fail(let refusal) = verdict {
+                fail(refusal, TransferResult(head: result.head, metrics: result.metrics), turn: turn)
+                return false
+            }
+            return adopt(verdict, result, turn: turn)
+        }
+        enter(.waiting(number))
+        // The run's own total time, as the transfer no longer watches it.
+        limitAsking(number)
+        let known = held.verdict { [weak self] verdict in
+            guard let self, takeWait(number) else { return }
+            goOn(verdict, result)
+        }
+        StepDoor.pass(.retryWaiting, id)
+        guard let known else {
+            abandonWait(number)
+            return false
+        }
+        guard takeWait(number) else { return false }
+        guard mayGoOn else {
+            abandonWork()
+            return false
+        }
+        drive.held = nil
+        return adopt(known, result, turn: turn)
+    }
+
+    private func goOn(_ verdict: HeldResponse.Verdict, _ result: TransferResult) {
+        guard mayGoOn else { return abandonWork() }
+        drive.held = nil
+        let turn = TransportTurn()
+        if adopt(verdict, result, turn: turn) { attemptSettled(result, turn: turn) }
+        turn.end()
+    }
+
+    /// - Returns: false when the run is over.
+    private func adopt(_ verdict: HeldResponse.Verdict, _ result: TransferResult, turn: TransportTurn) -> Bool {
+        switch verdict {
+        case .fail(let error):
+            fail(error, TransferResult(head: result.head, metrics: result.metrics), turn: turn)
+            return false
+        case .place(let place, let file):
+            drive.file = file
+            // A body without bytes never got there.
+            if case .stream(let stream) = place, result.error == nil { stream.finish(nil) }
+            return true
+        }
+    }
+
+    /// Nobody wants it any more.
+    func abandon(_ held: HeldResponse) {
+        drive.held = nil
+        if case .place(_, let file?)? = held.giveUp() { file.discard() }
+    }
+
+    // MARK: Files
+
+    /// Where a download goes without hooks: in a folder by the name the response has.
+    func downloadPath(_ head: ResponseHead) -> String? {
+        template.destination.map { DownloadName.path($0, head: head, url: intent.url.string) }
+    }
+
+    private func fileQuestion(_ head: ResponseHead, _ path: String) -> HookQuestion<ResponseQuestion.Answer>? {
+        guard let hook = hook({ $0.destination }) else { return nil }
+        let (arrival, admit) = (arrival(head), admission)
+        return HookQuestion { await ResponseQuestion.ask(hook, arrival, path, admit) }
+    }
+
+    /// Of a stored response.
+    ///
+    /// - Returns: false when nobody has to be asked.
+    func askForFile(_ head: ResponseHead, next: @escaping @Sendable (RunCore, String) -> Void) -> Bool {
+        guard let path = downloadPath(head), let question = fileQuestion(head, path) else { return false }
+        ask(question) { (run: RunCore, answer: ResponseQuestion.Answer) in
+            switch answer {
+            case .usual, .cancel: next(run, path)
+            case .file(let path): next(run, path)
+            case .fail(let error): run.fail(run.hookError(error), turn: nil)
+            }
+        }
+        return true
+    }
+}

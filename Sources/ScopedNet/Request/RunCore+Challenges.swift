@@ -1,0 +1,206 @@
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+
+/// What becomes of a 401 or 407: an answer, and the request once more; or it is the result.
+extension RunCore {
+    /// Network thread, with the head. Nil: it is no challenge, or one that is not answered.
+    func challengeDestination(_ head: ResponseHead) -> BodyDestination? {
+        guard let plan = challengePlan(head), plan.mayLeadOn else { return nil }
+        // The handler may want it delivered, and then it is wanted whole.
+        return .memoryPrefix(
+            limit: template.options.validation.accepts(head.status) ? template.options.maxBodyBytes : template.errorBodyBytes)
+    }
+
+    private func challengePlan(_ head: ResponseHead) -> RunAuthentication.Plan? {
+        guard let state = drive.authentication, head.status == 401 || head.status == 407 else { return nil }
+        let now = exchange
+        let proxy = head.status == 407 ? session.link.proxyOrigin(for: now.url) : nil
+        return state.plan(head, now.url, now.method, proxy: proxy, mayAsk: !isMuted)
+    }
+
+    /// - Returns: true when the run goes on, or ends, because of it.
+    func answersChallenge(_ head: ResponseHead, _ result: TransferResult, _ source: ResponseSource, turn: TransportTurn?) -> Bool {
+        guard let state = drive.authentication, !state.isDeclined else { return false }
+        guard head.status == 401 || head.status == 407 else {
+            if source != .cache { state.accepted(head, exchange.url) }
+            return false
+        }
+        if source == .cache { return passesStoredRefusal(state, turn: turn) }
+        guard let plan = challengePlan(head) else { return false }
+        return carryOut(plan, head, result, turn: turn)
+    }
+
+    private func carryOut(_ plan: RunAuthentication.Plan, _ head: ResponseHead, _ result: TransferResult, turn: TransportTurn?) -> Bool {
+        StepDoor.pass(.challengeDecided, id)
+        switch plan {
+        case .deliver:
+            tell(head, answer: nil, turn: turn)
+            return false
+        case .answer(let answer):
+            tell(head, answer: answer.scheme, turn: turn)
+            send(answer, result, turn: turn)
+        case .token(let source, let refused):
+            tell(head, answer: .bearer, turn: turn)
+            guard canReplayBody else {
+                refuseForBody(result, turn: turn)
+                return true
+            }
+            ask({ await source.result(insteadOf: refused) }) { run, token in run.goOn(with: token, result) }
+        case .ask(let handler, let context):
+            let admit = admission
+            ask({ admit() ? await handler(context) : .performDefault }) { run, answer in run.goOn(with: answer, context, head, result) }
+        }
+        return true
+    }
+
+    private func tell(_ head: ResponseHead, answer: ChallengeStrategy.Scheme?, turn: TransportTurn?) {
+        guard let feed, !feed.observers.isEmpty else { return }
+        let isProxy = head.status == 407
+        let realm = RunAuthentication.challenges(head).first?.realm ?? ""
+        let origin = isProxy ? session.link.proxyOrigin(for: exchange.url) ?? exchange.url.origin : exchange.url.origin
+        let space = ProtectionSpace(origin: origin, realm: realm, isProxy: isProxy)
+        feed.push(observed: .challenged(space, status: head.status, answer: answer?.rawValue), from: self, turn: turn)
+    }
+
+    // MARK: Answers of the program
+
+    private func goOn(with token: Result<String, NetworkError>, _ result: TransferResult) {
+        switch token {
+        case .success(let token):
+            guard let answer = drive.authentication?.token(token, exchange.url, isVolunteered: false) else { return }
+            send(answer, result, turn: nil)
+        case .failure(let error): fail(numbered(error), result, turn: nil)
+        }
+    }
+
+    private func goOn(with answer: ChallengeAnswer, _ context: ChallengeContext, _ head: ResponseHead, _ result: TransferResult) {
+        guard let state = drive.authentication else { return }
+        let plan: RunAuthentication.Plan
+        switch answer.kind {
+        case .use(let credential, let keeps): plan = state.plan(using: credential, keeps: keeps, context)
+        case .performDefault:
+            plan = state.planWithoutAsking(
+                context.challenges, context.space.origin, exchange.url, isProxy: context.space.isProxy, refused: nil, mayAsk: false)
+        case .deliver: plan = .deliver
+        case .cancel(let error):
+            tell(head, answer: nil, turn: nil)
+            let failure = NetworkError(
+                .authenticationFailed, phase: .receiving, message: "the handler of challenges gave up", underlying: error)
+            return fail(numbered(failure), result, turn: nil)
+        }
+        guard !carryOut(plan, head, result, turn: nil) else { return }
+        state.isDeclined = true
+        deliverDeclined(head, result)
+    }
+
+    /// As it would have been without a question.
+    private func deliverDeclined(_ head: ResponseHead, _ result: TransferResult) {
+        guard template.options.validation.accepts(head.status) else { return conclude(result, turn: nil) }
+        guard !hasStream, template.destination == nil else {
+            let message = "the server answered \(head.status), and nobody had an answer to that"
+            return fail(numbered(NetworkError(.unacceptableStatus, phase: .receiving, message: message)), result, turn: nil)
+        }
+        guard result.metrics.bodyBytesReceived <= Int64(result.body.count) else {
+            let message = "the response body exceeds \(template.options.maxBodyBytes) bytes"
+            return fail(numbered(NetworkError(.bodyTooLarge, phase: .receiving, message: message)), result, turn: nil)
+        }
+        feed?.pushHead(head, from: self, turn: nil)
+        conclude(result, turn: nil)
+    }
+
+    // MARK: Once more
+
+    private func refuseForBody(_ result: TransferResult, turn: TransportTurn?) {
+        let message = "the request has to be sent again with credentials, and its body can be read once"
+        fail(numbered(NetworkError(.bodyNotReplayable, phase: .receiving, message: message)), result, turn: turn)
+    }
+
+    private func send(_ answer: RunAuthentication.Answer, _ result: TransferResult, turn: TransportTurn?) {
+        let last = exchange
+        guard let body = last.body, !body.isReplayable else { return sendAgain(answer, result, turn: turn) }
+        guard canReplayBody else { return refuseForBody(result, turn: turn) }
+        let replay = BodyReplay(runID: id, reason: .challenge, url: last.url.string, method: last.method)
+        replayBody(body, replay) { run, another in
+            guard case .new(let body)? = another else { return run.refuseForBody(result, turn: nil) }
+            do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result, turn: nil) }
+            run.sendAgain(answer, result, turn: nil)
+        }
+    }
+
+    private func sendAgain(_ answer: RunAuthentication.Answer, _ result: TransferResult, turn: TransportTurn?) {
+        enter(.working)
+        let job: WorkPool.Job = { [self] in
+            leaveCache()
+            guard mayGoOn else { return abandonWork() }
+            do throws(NetworkError) { try prepare(answer) } catch { return fail(error, result, turn: nil) }
+            enter(.idle)
+            enterCache()
+        }
+        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
+    }
+
+    /// A refusal is nothing to keep, nor to share: what comes next is another question.
+    private func leaveCache() {
+        guard drive.cache != nil else { return }
+        drive.cache = nil
+        endFlight()
+        // Its owner has gone, and those it went on for are on their own way now.
+        if isMuted { _ = cancel(reason) }
+    }
+
+    /// Work pool: a hash of the body may be asked for.
+    private func prepare(_ answer: RunAuthentication.Answer) throws(NetworkError) {
+        let isProxy = answer.space.isProxy
+        let last = exchange
+        var fields = (drive.callersHeaders ?? last.headers).fields
+        drive.callersHeaders = nil
+        let needsBody = answer.digest?.challenge.protection == .authInt
+        let body = needsBody ? try bytes(of: last.body) : []
+        // The other side has seen this exchange, and its nonce.
+        if let other = drive.authentication?.renewed(isProxy: !isProxy) {
+            let body = other.digest?.challenge.protection == .authInt && !needsBody ? try bytes(of: last.body) : body
+            try put(other, into: &fields, isProxy: !isProxy, url: last.url, method: last.method, body: body)
+        }
+        try put(answer, into: &fields, isProxy: isProxy, url: last.url, method: last.method, body: body)
+        let block = try session.headerBlock(fields, method: last.method, body: last.body)
+        repeatExchange(withCookies(block, to: last.url, method: last.method, body: last.body))
+    }
+
+    private func repeatExchange(_ headers: HeaderBlock) {
+        let last = exchange
+        drive.authentication?.begin()
+        exchange = TransferRequest(
+            url: last.url, method: last.method, headers: headers, body: last.body, options: last.options,
+            wantsProgress: last.wantsProgress, wantsMilestones: last.wantsMilestones, attempt: last.attempt,
+            repeatsSilently: last.repeatsSilently, deadline: last.deadline, requestID: id)
+    }
+
+    /// A server that asks for a hash of the body (`auth-int`) does not choose how much memory this takes.
+    private static let mostHashedBytes = 16 << 20
+
+    /// What is hashed; nil for a stream, and for more than that.
+    private func bytes(of body: RequestBody?) throws(NetworkError) -> [UInt8]? {
+        switch body?.content {
+        case nil: return []
+        case .data(let data): return data.count <= Self.mostHashedBytes ? Array(data) : nil
+        case .file(let path):
+            guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size <= Self.mostHashedBytes else {
+                return nil
+            }
+            guard let data = FileManager.default.contents(atPath: path) else { throw .unreadable(path, "the file to upload") }
+            return Array(data)
+        case .stream: return nil
+        }
+    }
+
+    /// A refusal that was stored says nothing about the credentials of this run: the server is asked.
+    private func passesStoredRefusal(_ state: RunAuthentication, turn: TransportTurn?) -> Bool {
+        guard !state.readsNothingStored, template.options.cache.read != .only else { return false }
+        state.readsNothingStored = true
+        repeatExchange(drive.callersHeaders ?? exchange.headers)
+        drive.callersHeaders = nil
+        enterCacheOnWorkPool(turn: turn)
+        return true
+    }
+}

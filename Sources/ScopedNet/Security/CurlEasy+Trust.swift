@@ -1,0 +1,76 @@
+import CCurl
+
+/// Whom the connections of a transfer have to prove, and what a failure says.
+extension CurlEasy {
+    /// A TLS connection is about to be made (CURLOPT_SSL_CTX_FUNCTION(3)): to the server, or to a proxy.
+    func securing(_ context: OpaquePointer) -> CURLcode {
+        guard let transfer, let rules = loop.profile.trustRules else { return CURLE_SSL_CONNECT_ERROR }
+        // Behind a proxy there may be a second one for the same transfer.
+        deliverTrustReport()
+        let tls = loop.settings.tls
+        var peers: [TrustCheck.Peer] = []
+        let url = transfer.url
+        if url.scheme == "https" {
+            let leniency = TrustDecision.Leniency(
+                acceptsAnyCertificate: tls.dangerouslyAcceptsAnyCertificate, acceptsAnyHostName: tls.dangerouslyAcceptsAnyHostName)
+            peers.append(TrustCheck.Peer(host: url.host, port: url.port, rules: rules, leniency: leniency))
+        }
+        if let proxy = loop.profile.securedProxy(for: url) {
+            // libcurl's own settings for proxies are strict and stay so.
+            peers.append(TrustCheck.Peer(host: proxy.host, port: proxy.port, rules: rules, leniency: .init()))
+        }
+        guard !peers.isEmpty else { return CURLE_SSL_CONNECT_ERROR }
+        let check = TrustCheck(peers: peers)
+        guard TrustCallbacks.install(check, in: context) else { return CURLE_OUT_OF_MEMORY }
+        trustCheck = check
+        return CURLE_OK
+    }
+
+    /// To those who look, before what comes of the connection.
+    func deliverTrustReport() {
+        guard let report = trustCheck?.takeReport(), let transfer, let sink, transfer.wantsMilestones else { return }
+        sink.transfer(transfer.id, didReach: .trustReported(report), turn: loop.turn)
+    }
+
+    /// Once the transfer has ended by it.
+    func deliverTrustFailure(_ error: NetworkError?) {
+        guard let failure = error?.underlying as? TrustFailure, let transfer, let sink, transfer.wantsMilestones else { return }
+        sink.transfer(transfer.id, didReach: .trustReported(failure), turn: loop.turn)
+    }
+}
+
+extension CurlError {
+    /// The error of a server that was not believed; nil for any other.
+    ///
+    /// - Parameter suspected: what libcurl's own code and text say.
+    func trustError(_ suspected: NetworkError.Code, _ text: String) -> NetworkError? {
+        let found: TrustFailure
+        if let failure = easy.trustCheck?.failure, Self.endsHandshake(code) {
+            found = failure
+        } else {
+            let reason: TrustFailure.Reason
+            switch suspected {
+            case .certificateUntrusted: reason = .untrusted
+            case .certificateExpired: reason = .expired
+            case .certificateWrongHost: reason = .wrongHost
+            default: return nil
+            }
+            if reason == .wrongHost, let doubt = easy.trustCheck?.doubt { found = doubt } else { found = unseen(reason, text) }
+        }
+        var error = easy.error(found.reason.code, found.description, phase: .securing, curl: Int32(bitPattern: code.rawValue))
+        error.underlying = found
+        return error
+    }
+
+    private static func endsHandshake(_ code: CURLcode) -> Bool {
+        [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_PROXY].contains(code)
+    }
+
+    /// libcurl rejected it for itself, or its TLS library shows nobody what it verifies.
+    private func unseen(_ reason: TrustFailure.Reason, _ text: String) -> TrustFailure {
+        let url = easy.transferURL
+        return TrustFailure(
+            host: HostPatterns<Never>.bare(url?.host ?? ""), port: url?.port ?? 0, reason: reason, isReportOnly: false,
+            verifyCode: Int32(truncatingIfNeeded: easy.number(CURLINFO_SSL_VERIFYRESULT)), verifyText: text, chain: [])
+    }
+}

@@ -1,0 +1,44 @@
+import CTLS
+import Synchronization
+
+/// The functions OpenSSL calls. They capture nothing, throw nothing, and get back to their ``TrustCheck`` here and nowhere else.
+///
+/// Safety: `install` gives one reference of the check to the SSL_CTX, in a place whose content is released when the context is freed. Every
+/// connection that verifies holds its context, so the check outlives each verification, also one that a server asks for on a pooled connection
+/// whose first transfer is long gone. Context and check are used on one network thread.
+enum TrustCallbacks {
+    private static let knownPlace = Atomic<Int32>(-1)
+
+    /// Negative where OpenSSL has no memory for it; it may have some for the next connection.
+    private static var place: Int32 {
+        let known = knownPlace.load(ordering: .acquiring)
+        if known >= 0 { return known }
+        let made = stls_context_place { _, content, _, _, _, _ in
+            if let content { Unmanaged<TrustCheck>.fromOpaque(content).release() }
+        }
+        guard made >= 0 else { return -1 }
+        // Of two threads that are here at once one place stays unused.
+        let (isOurs, other) = knownPlace.compareExchange(expected: -1, desired: made, ordering: .acquiringAndReleasing)
+        return isOurs ? made : other
+    }
+
+    private static let verify: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { verification, content in
+        guard let verification, let content else { return 0 }
+        return Unmanaged<TrustCheck>.fromOpaque(content)._withUnsafeGuaranteedRef { $0.verify(verification) ? 1 : 0 }
+    }
+
+    /// - Returns: false when there was no memory; the connection must not be made then.
+    static func install(_ check: TrustCheck, in context: OpaquePointer) -> Bool {
+        let place = place
+        guard place >= 0 else { return false }
+        let content = Unmanaged.passRetained(check)
+        guard SSL_CTX_set_ex_data(context, place, content.toOpaque()) == 1 else {
+            content.release()
+            return false
+        }
+        SSL_CTX_set_cert_verify_callback(context, verify, content.toOpaque())
+        // libcurl switches it off where any certificate is accepted, and a rejection would change nothing (SSL_CTX_set_verify(3)).
+        if check.hasPins { SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil) }
+        return true
+    }
+}

@@ -1,0 +1,36 @@
+package import HTTPTypes
+
+/// What became of a redirect that the program changed.
+package enum RedirectReview: Sendable, Hashable {
+    /// To be followed, with these fields.
+    case accept(HTTPFields)
+    case refuse(RedirectReason)
+}
+
+extension RedirectPolicy {
+    /// The rules once more, for a redirect that this policy follows and the program has changed.
+    ///
+    /// Credentials that the program has set itself may go to another origin: it says so by setting them. Those that were there before it was
+    /// asked stay behind.
+    ///
+    /// - Parameters:
+    ///   - context: with the program's URL as the location.
+    ///   - fields: what the program wants sent.
+    ///   - proposed: what it was shown.
+    package func review(_ context: RedirectContext, method: String, fields: HTTPFields, proposed: HTTPFields) -> RedirectReview {
+        guard let last = context.visits.last, let location = context.location, let target = URLOrigin(location),
+            target.scheme == "http" || target.scheme == "https"
+        else { return .refuse(.unsupportedTarget) }
+        let origin = URLOrigin(last.url)
+        let isSameOrigin = origin == target
+        if mode == .sameOriginOnly && !isSameOrigin { return .refuse(.otherOrigin) }
+        if origin?.scheme != "http" && target.scheme == "http" && !allowsDowngrade { return .refuse(.downgrade) }
+        if !context.setsCookie, Self.wasVisited(method, location, context.visits) { return .refuse(.loop) }
+        guard !isSameOrigin else { return .accept(fields) }
+        var accepted = fields
+        for name in sensitiveNames.compactMap({ HTTPField.Name($0) }) where fields[values: name] == proposed[values: name] {
+            accepted[name] = nil
+        }
+        return .accept(accepted)
+    }
+}

@@ -1,0 +1,38 @@
+#if CommandLineTool
+import ArgumentParser
+import ScopedNet
+
+/// What becomes of a response.
+struct OutputArguments: ParsableArguments, Sendable {
+    @Option(name: .shortAndLong, help: ArgumentHelp("Write the body to this file, in one step at its end.", valueName: "file"))
+    var output: String?
+
+    @Flag(name: [.customShort("O"), .long], help: "Write the body to a file named as the URL's path ends.")
+    var remoteName = false
+
+    @Flag(name: .shortAndLong, help: "Print status line and fields in front of the body.")
+    var include = false
+
+    @Flag(help: "Lay JSON out in lines, as on a terminal.")
+    var pretty = false
+
+    @Flag(name: .shortAndLong, help: "From status 400 on print no body. (The exit status is 22 in any case.)")
+    var fail = false
+
+    func validate() throws {
+        if output != nil, remoteName { throw ValidationError("Give either --output or --remote-name.") }
+        if let output, output.isEmpty || output.hasSuffix("/") {
+            throw ValidationError("--output takes the name of a file, not of a folder.")
+        }
+    }
+
+    /// Nil for standard output.
+    func place(for url: String) throws(ToolFailure) -> String? {
+        guard remoteName else { return output }
+        guard let name = RemoteName.of(url) else {
+            throw ToolFailure(.usage, "the path of the URL ends with no name of a file\n  name it, as in -o FILE")
+        }
+        return name
+    }
+}
+#endif

@@ -1,0 +1,49 @@
+import Foundation
+import ScopedNetTestServer
+
+@testable import ScopedNet
+
+/// A root, an intermediate and what they make; and a second root that nobody was told of.
+struct TestChains: Sendable {
+    let root: TestAuthority
+    let intermediate: TestAuthority
+    let stranger: TestAuthority
+
+    init() throws {
+        root = try TestAuthority()
+        intermediate = try root.makeIntermediate()
+        stranger = try TestAuthority(name: "Somebody")
+    }
+
+    /// A server of the intermediate. It shows the intermediate's certificate, and not the root's.
+    func server(
+        hosts: [String] = ["localhost", "127.0.0.1"], validity: TestAuthority.Validity = .current
+    ) throws -> (shown: TLSIdentity, alone: TLSIdentity) {
+        let alone = try intermediate.makeServerIdentity(hosts: hosts, validity: validity)
+        return (alone.including(intermediate.certificatePEM), alone)
+    }
+
+    /// A key that no server has.
+    static let spare: PublicKeyPin = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+}
+
+extension PublicKeyPin {
+    static func key(of identity: TLSIdentity) -> PublicKeyPin { .certificate(.pem(identity.certificatePEM)) }
+    static func key(of authority: TestAuthority) -> PublicKeyPin { .certificate(.pem(authority.certificatePEM)) }
+}
+
+extension NetworkError {
+    var trust: TrustFailure? { underlying as? TrustFailure }
+}
+
+extension EventRecorder {
+    var trustReports: [TrustFailure] { events.compactMap { if case .trustReported(let failure) = $0 { failure } else { nil } } }
+}
+
+extension Data {
+    /// The first certificate of a PEM text.
+    init?(certificatePEM text: String) {
+        guard let first = PEMText.certificates(in: Array(text.utf8))?.first else { return nil }
+        self.init(first)
+    }
+}

@@ -1,0 +1,19 @@
+import Foundation
+
+/// The kernel's own table of IPv4 connections (proc_net(5)).
+enum LocalSockets {
+    /// Connections to this port whose far end has not closed, as far as the near end knows.
+    static func established(to port: Int) -> Int {
+        let table = (try? String(contentsOfFile: "/proc/thread-self/net/tcp", encoding: .ascii)) ?? ""
+        let suffix = ":" + String(format: "%04X", port)
+        return table.split(separator: "\n").count { line in
+            let words = line.split(separator: " ")
+            return words.count > 3 && words[2].hasSuffix(suffix) && words[3] == "01"
+        }
+    }
+
+    /// Returns when the near ends, too, have heard that the far ones closed. Nothing announces it, so this looks again and again.
+    static func waitForTheirEnd(at port: Int) async throws {
+        while established(to: port) > 0 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+}
