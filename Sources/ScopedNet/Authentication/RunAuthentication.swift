@@ -123,6 +123,8 @@ final class RunAuthentication {
         if isProxy { proxy.sent = answer } else { server.sent = answer }
     }
 
+    func hasAnswered(isProxy: Bool) -> Bool { (isProxy ? proxy : server).sent != nil }
+
     /// What the last exchange carried, for the next one at the same place: a digest with the next count.
     ///
     /// - Returns: nil where nothing changes.
@@ -149,7 +151,7 @@ final class RunAuthentication {
 
     /// The program has its own idea of what goes along to the same origin: nothing is put in its place.
     func replaceFields(_ proposed: HTTPFields, by fields: HTTPFields, _ url: RequestURL) {
-        if fields[.authorization] != proposed[.authorization] {
+        if fields[.authorization] != proposed[.authorization] || url.hasCredentials {
             server.sent = nil
             server.isCallersOwn = fields[.authorization] != nil || url.hasCredentials
         }

@@ -72,14 +72,16 @@ public final class CookieJar: Sendable {
 
     private static let stores = Lock<[String: WeakStore]>([:])
 
-    /// A store has its folder for itself, so the jars of a folder share it, and so do credentials that are kept beside them.
+    /// A store has its folder for itself, so the jars of a folder share it, and so do credentials that are kept beside them. Where one is sealed
+    /// and the other is not they do not: the second then has no disk, and nothing is written in the clear that was to be sealed.
     static func store(_ configuration: StoreConfiguration) -> Store {
-        if let store = stores.withLock({ $0[configuration.directory]?.store }) { return store }
-        let made = Store(configuration)
+        let place = URL(filePath: configuration.directory).standardized.path + (configuration.sealing == nil ? "" : "\0sealed")
+        // Under the lock: of two that were made at once, the one nobody wants could have the folder. It only begins to open.
         return stores.withLock { stores in
-            if let store = stores[configuration.directory]?.store { return store }
+            if let store = stores[place]?.store { return store }
+            let made = Store(configuration)
             stores = stores.filter { $0.value.store != nil }
-            stores[configuration.directory] = WeakStore(store: made)
+            stores[place] = WeakStore(store: made)
             return made
         }
     }
@@ -189,7 +191,8 @@ extension CookieJar: RecordKeeper {
         state.withLock { state in
             guard !state.ledger.isLoaded else { return }
             state.ledger.isLoaded = true
-            for cookie in cookies { state.table.restore(cookie, now: now) }
+            // What was removed meanwhile stays so.
+            for cookie in cookies where !state.ledger.contains(cookie.key) { state.table.restore(cookie, now: now) }
             state.note([])
         }
     }

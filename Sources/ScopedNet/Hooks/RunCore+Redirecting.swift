@@ -138,7 +138,8 @@ extension RunCore {
             let message = "the response body exceeds \(template.options.maxBodyBytes) bytes"
             return fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id), result, turn: nil)
         }
-        feed?.pushHead(hop.head, from: self, turn: nil)
+        // That of a stored one is told with its body.
+        if drive.source == .network { feed?.pushHead(hop.head, from: self, turn: nil) }
         if let stream {
             if !result.body.isEmpty { _ = result.body.withUnsafeBytes { stream.offer($0) } }
             stream.finish(nil)

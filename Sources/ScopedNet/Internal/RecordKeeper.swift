@@ -24,41 +24,45 @@ extension RecordKeeper {
         restore(records)
     }
 
-    /// Returns at once. What changes while it is written is the writer's next piece of work.
+    /// Returns at once. What changes while it is written is the next writer's.
     func save() {
         guard let store else { return withLedger { $0.clear() } }
         withLedger { ledger in
-            guard ledger.writer == nil, !ledger.isEmpty else { return }
-            ledger.writer = Task { await self.write(to: store) }
+            if ledger.writer == nil { beginWriting(to: store, &ledger) }
         }
     }
 
-    /// Returns when all is on disk.
+    private func beginWriting(to store: Store, _ ledger: inout RecordLedger<Key>) {
+        ledger.writer = ledger.isEmpty ? nil : Task { await self.write(to: store) }
+    }
+
+    /// Returns when all that has changed so far is on disk.
     func waitUntilSaved() async throws(StoreError) {
         save()
-        while let writer = withLedger({ $0.writer }) {
+        let target = withLedger { $0.noted }
+        while let writer = withLedger({ $0.saved < target ? $0.writer : nil }) {
             if let error = await writer.value { throw error }
         }
     }
 
     private func write(to store: Store) async -> StoreError? {
-        while true {
-            // A disk that has come back holds what was kept before.
-            await load()
-            let due = withLedger { ledger -> RecordLedger<Key>.Due? in
-                let due = ledger.take()
-                if due == nil { ledger.writer = nil }
-                return due
-            }
-            guard let due else { return nil }
-            do throws(StoreError) { try await write(due, to: store) } catch {
-                withLedger { ledger in
-                    ledger.note(due)
-                    ledger.writer = nil
-                }
-                return error
-            }
+        // A disk that has come back holds what was kept before.
+        await load()
+        var failure: StoreError?
+        let due = withLedger { $0.take() }
+        if let due {
+            do throws(StoreError) { try await write(due, to: store) } catch { failure = error }
         }
+        withLedger { ledger in
+            if failure == nil {
+                ledger.paid()
+                return beginWriting(to: store, &ledger)
+            }
+            // With the next change or flush.
+            if let due { ledger.note(due) }
+            ledger.writer = nil
+        }
+        return failure
     }
 
     private func write(_ due: RecordLedger<Key>.Due, to store: Store) async throws(StoreError) {

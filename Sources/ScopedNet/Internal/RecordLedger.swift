@@ -14,6 +14,11 @@ struct RecordLedger<Key: Hashable & Sendable> {
     /// What was kept is in the table.
     var isLoaded = false
     var writer: Task<StoreError?, Never>?
+    /// Counts what was noted, so that whoever waits for some of it does not wait for what comes behind.
+    private(set) var noted: UInt64 = 0
+    /// All up to here is on disk.
+    private(set) var saved: UInt64 = 0
+    private var taken: UInt64 = 0
 
     /// A disk that takes nothing must not make a list without end of what it is owed.
     private let most: Int
@@ -26,11 +31,13 @@ struct RecordLedger<Key: Hashable & Sendable> {
     func contains(_ key: Key) -> Bool { unsaved.contains(key) }
 
     mutating func note(_ keys: some Sequence<Key>) {
+        noted += 1
         unsaved.formUnion(keys)
         if unsaved.count > most { noteEverything() }
     }
 
     mutating func noteEverything() {
+        noted += 1
         owesEverything = true
         unsaved = []
     }
@@ -38,9 +45,16 @@ struct RecordLedger<Key: Hashable & Sendable> {
     /// Nil: nothing. Whoever takes it pays it, or notes it again.
     mutating func take() -> Due? {
         guard !isEmpty else { return nil }
-        defer { clear() }
+        defer {
+            unsaved = []
+            owesEverything = false
+        }
+        taken = noted
         return owesEverything ? .everything : .entries(unsaved)
     }
+
+    /// What was taken is on disk.
+    mutating func paid() { saved = taken }
 
     mutating func note(_ due: Due) {
         switch due {
@@ -53,5 +67,6 @@ struct RecordLedger<Key: Hashable & Sendable> {
     mutating func clear() {
         unsaved = []
         owesEverything = false
+        saved = noted
     }
 }

@@ -80,6 +80,9 @@ public struct RequestOptions: Sendable {
     public var userInfo: [String: any Sendable] = [:]
     /// The most bytes of a body in memory, encoded and decoded. Default: 256 MiB.
     public var maxBodyBytes = 256 << 20
+    /// The most bytes of a body that goes to a file or a stream, as sent; of a download that goes on, with what was there. More is
+    /// ``NetworkError/Code/bodyTooLarge``. Nil, the default: as many as come.
+    public var maxDownloadBytes: Int64?
     /// The most bytes of response header fields. Default: 256 KiB.
     public var maxHeaderBytes = 256 << 10
     /// The most bytes of the body that are sent in a second, on average. Nil, the default: as fast as it goes.

@@ -125,7 +125,8 @@ extension RunCore {
             _ = try renew(&fields, state, target, method, body)
             return fields
         }
-        fields[.proxyAuthorization] = nil
+        // What answered a proxy's challenge here says nothing there; what the program has set itself goes where it says.
+        if state.hasAnswered(isProxy: true) { fields[.proxyAuthorization] = nil }
         state.note(nil, isProxy: true)
         state.leave(for: target, fields)
         if let answer = state.volunteer(target), answer.digest?.challenge.protection != .authInt || body == nil {

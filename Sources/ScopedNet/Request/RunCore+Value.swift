@@ -19,7 +19,7 @@ extension RunCore {
             let file = FileSink(destination: path)
             return (.file(file), file)
         }
-        return (decoder.wantsBody ? .memory(limit: template.options.maxBodyBytes) : .memoryPrefix(limit: 0), nil)
+        return (decoder.wantsBody ? .memory(limit: template.options.maxBodyBytes) : .memoryPrefix(limit: 0, isWanted: true), nil)
     }
 
     /// The body goes to a file, or went there.

@@ -44,6 +44,9 @@ public struct SecretMask: Sendable, Hashable {
         let authorityEnd = url[schemeEnd...].utf8.firstIndex { Self.isOne($0, of: "/?#") } ?? url.endIndex
         let authority = url[schemeEnd..<authorityEnd]
         var masked = String(url[..<schemeEnd])
+        // Where userinfo ends in a text that is no URL is anybody's guess: `https://ann:s/cret@host/` has a password with a slash.
+        let isClear = !url[authorityEnd...].utf8.contains(UInt8(ascii: "@")) || URLText.scheme(of: url) == nil
+        if !isClear, (try? RequestURL(url)) == nil { return "(malformed URL)" }
         if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
             masked += Self.placeholder + authority[at...]
         } else {

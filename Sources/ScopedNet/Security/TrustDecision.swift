@@ -33,24 +33,23 @@ enum TrustDecision: Hashable {
 
     static func decide(_ rule: Rule, _ leniency: Leniency, _ evidence: Evidence) -> TrustDecision {
         switch rule {
-        case .system: return leniency.acceptsAnyCertificate ? .accept : basic(leniency, evidence)
+        case .system: return basic(leniency, evidence)
         case .certificates(let pins):
             // Not with any switch: of a chain that leads to no pin nothing is known.
             guard evidence.isVerified else { return .reject(pinnedReason(evidence.verifyCode)) }
             guard evidence.chain.contains(where: { pins.contains(Array($0.der)) }) else { return .reject(.pinMismatch) }
             return evidence.matchesHost || leniency.acceptsAnyHostName ? .accept : .reject(.wrongHost)
         case .publicKeys(let pins, .enforce):
-            guard evidence.isVerified || leniency.acceptsAnyCertificate else { return .reject(reason(evidence.verifyCode)) }
-            guard evidence.matchesHost || leniency.acceptsAnyHostName else { return .reject(.wrongHost) }
-            return holds(pins, evidence) ? .accept : .reject(.pinMismatch)
+            let verdict = basic(leniency, evidence)
+            return verdict == .accept && !holds(pins, evidence) ? .reject(.pinMismatch) : verdict
         case .publicKeys(let pins, .reportOnly):
-            let verdict = leniency.acceptsAnyCertificate ? .accept : basic(leniency, evidence)
+            let verdict = basic(leniency, evidence)
             return verdict == .accept && !holds(pins, evidence) ? .report(.pinMismatch) : verdict
         }
     }
 
     private static func basic(_ leniency: Leniency, _ evidence: Evidence) -> TrustDecision {
-        guard evidence.isVerified else { return .reject(reason(evidence.verifyCode)) }
+        guard evidence.isVerified || leniency.acceptsAnyCertificate else { return .reject(reason(evidence.verifyCode)) }
         return evidence.matchesHost || leniency.acceptsAnyHostName ? .accept : .reject(.wrongHost)
     }
 

@@ -130,7 +130,7 @@ public final class Session: Sendable {
             }
             guard !destination.utf8.contains(0) else { throw .nulInPath(destination, .fileUnwritable) }
         }
-        if options.limitsRates { try options.checkRates() }
+        try options.checkLimits()
         let url = try url(description.url)
         try options.access.check(url)
         try link.checkTrust(url)
@@ -218,6 +218,6 @@ extension Session {
         return TransferOptions(
             timeouts: options.timeouts, httpVersion: version, maxHeaderBytes: options.maxHeaderBytes,
             bufferBytes: isFile ? TransferOptions.fileBufferBytes : CurlEasy.usualBufferBytes, maxUploadRate: options.maxUploadRate,
-            maxDownloadRate: options.maxDownloadRate)
+            maxDownloadRate: options.maxDownloadRate, maxDownloadBytes: options.maxDownloadBytes)
     }
 }

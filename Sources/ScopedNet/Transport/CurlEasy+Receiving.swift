@@ -60,10 +60,12 @@ extension CurlEasy {
                 return 0
             }
             guard body.append(bytes) else { return refuseForMemory() }
-        case .memoryPrefix(let limit):
+        case .memoryPrefix(let limit, let isWanted):
             let room = max(0, limit - body.count)
             guard room == 0 || body.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(room))) else { return refuseForMemory() }
+            if !isWanted, received + Int64(bytes.count) - Int64(limit) > Self.mostDropped { return cutShort(bytes.count) }
         case .file(let file):
+            guard fits(file.count + Int64(bytes.count)) else { return 0 }
             do throws(NetworkError) { try file.write(bytes) } catch {
                 var failure = error
                 failure.requestID = transfer?.requestID ?? 0
@@ -71,6 +73,7 @@ extension CurlEasy {
                 return 0
             }
         case .stream(let stream):
+            guard fits(received + Int64(bytes.count)) else { return 0 }
             if stream.offer(bytes) == .pause {
                 isReadPaused = true
                 return SCURL_WRITE_PAUSE
@@ -92,6 +95,22 @@ extension CurlEasy {
         return bytes.count
     }
 
+    /// To read a body to its end costs less than a new connection, up to here.
+    private static var mostDropped: Int64 { 1 << 20 }
+
+    /// - Returns: what tells libcurl to stop; the response counts as complete.
+    private func cutShort(_ count: Int) -> Int {
+        received += Int64(count)
+        isCutShort = true
+        return 0
+    }
+
+    private func fits(_ count: Int64) -> Bool {
+        guard let most = transfer?.options.maxDownloadBytes, count > most else { return true }
+        fail(with: error(.bodyTooLarge, "the response body exceeds \(most) bytes"))
+        return false
+    }
+
     /// - Returns: what tells libcurl to stop.
     private func refuseForMemory() -> Int {
         fail(with: error(.resources, "no memory for more than \(body.count) bytes of the response body"))
@@ -103,6 +122,11 @@ extension CurlEasy {
         let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         guard length >= 0 else { return true }
         expected = length
+        switch destination {
+        case .file(let file): return fits(file.count + length)
+        case .stream: return fits(length)
+        case .memory, .memoryPrefix, .held: break
+        }
         guard case .memory(let limit) = destination else { return true }
         guard length <= limit else {
             fail(with: error(.bodyTooLarge, "the response body has \(length) bytes, more than \(limit)"))

@@ -54,6 +54,8 @@ final class CurlEasy {
 
     // Pauses
     @exclusivity(unchecked) var isSuspended = false
+    /// What is left of the body nobody wants, and it was too long to be read.
+    @exclusivity(unchecked) var isCutShort = false
     @exclusivity(unchecked) var isReadPaused = false
     @exclusivity(unchecked) var isWritePaused = false
     /// Nil without a limit on the speed.
@@ -93,7 +95,7 @@ final class CurlEasy {
     func result(_ code: CURLcode) -> TransferResult {
         var result = TransferResult()
         result.metrics = metrics()
-        result.error = failure ?? (code == CURLE_OK ? nil : CurlError(easy: self, code: code).networkError)
+        result.error = failure ?? (code == CURLE_OK || isCutShort ? nil : CurlError(easy: self, code: code).networkError)
         if result.error == nil, head == nil {
             result.error = error(.badResponse, "the server sent no response head")
         }
@@ -122,6 +124,7 @@ final class CurlEasy {
         received = 0
         expected = nil
         failure = nil
+        isCutShort = false
         trustCheck = nil
         headCompleted = 0
         requestsSent = 0

@@ -74,7 +74,7 @@ final class EasyProfile {
         let tls = settings.tls
         options.set(CURLOPT_SSLVERSION, tls.minimumVersion == .tls13 ? SCURL_SSLVERSION_TLSv1_3 : SCURL_SSLVERSION_TLSv1_2)
         options.set(CURLOPT_SSL_VERIFYPEER, tls.dangerouslyAcceptsAnyCertificate ? 0 : 1)
-        options.set(CURLOPT_SSL_VERIFYHOST, tls.dangerouslyAcceptsAnyCertificate || tls.dangerouslyAcceptsAnyHostName ? 0 : 2)
+        options.set(CURLOPT_SSL_VERIFYHOST, tls.dangerouslyAcceptsAnyHostName ? 0 : 2)
         options.set(CURLOPT_CAPATH, nil as String?)
         switch tls.certificateAuthority {
         case .system:

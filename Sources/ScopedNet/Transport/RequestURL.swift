@@ -56,11 +56,16 @@ public final class RequestURL: Sendable {
         // An empty relative reference is the base itself (RFC 3986 section 5.2.2), and so is a fragment alone, before which libcurl drops a segment.
         let isBase = base != nil && (text.isEmpty || text.utf8.first == UInt8(ascii: "#"))
         var code = isBase ? CURLUE_OK : curl_url_set(handle, CURLUPART_URL, text, flags)
+        curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
+        // libcurl knows of an empty query and sends its mark, and leaves it out of the text.
+        let mark = isBase ? base?.string.utf8.last == UInt8(ascii: "?") : URLText.endsInEmptyQuery(text)
         // A host in percent-encoding is decoded after it was looked at: once more, so that `1%31` is the address it will be used as.
         if code == CURLUE_OK, text.utf8.contains(UInt8(ascii: "%")) {
             var decoded: UnsafeMutablePointer<CChar>?
             code = curl_url_get(handle, CURLUPART_URL, &decoded, 0)
-            if code == CURLUE_OK { code = curl_url_set(handle, CURLUPART_URL, decoded, flags) }
+            if code == CURLUE_OK, let decoded {
+                code = curl_url_set(handle, CURLUPART_URL, mark ? String(cString: decoded) + "?" : String(cString: decoded), flags)
+            }
             curl_free(decoded)
         }
         guard code == CURLUE_OK else {
@@ -74,7 +79,6 @@ public final class RequestURL: Sendable {
             defer { curl_free(text) }
             return String(cString: text)
         }
-        curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
         let scheme = part(CURLUPART_SCHEME)?.lowercased() ?? ""
         guard let host = part(CURLUPART_HOST)?.lowercased(), !host.isEmpty,
             let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ Int($0) }) ?? (scheme == "http" || scheme == "https" ? nil : 0),
@@ -97,7 +101,7 @@ public final class RequestURL: Sendable {
         self.scheme = scheme
         self.host = host
         self.port = port
-        self.string = string
+        self.string = mark ? string + "?" : string
         hasCredentials = part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil
         origin = Origin(scheme: scheme, host: host, port: port)
         originKey = OriginKey.of(origin)

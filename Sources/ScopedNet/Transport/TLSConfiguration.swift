@@ -24,9 +24,10 @@ public struct TLSConfiguration: Sendable, Hashable {
     public var certificateAuthority: CertificateAuthority = .system
     public var clientCertificate: ClientCertificate?
     public var minimumVersion: Version = .tls12
-    /// Accepts anyone who answers. For a laboratory; never for data that matters.
+    /// Accepts certificates of anybody's making: self-signed, expired, of an unknown authority. They still have to name the host, which whoever
+    /// makes one can see to. For a laboratory; never for data that matters.
     public var dangerouslyAcceptsAnyCertificate = false
-    /// Accepts a valid certificate that was made for another host.
+    /// Accepts a certificate that was made for another host. With ``dangerouslyAcceptsAnyCertificate`` that is anyone who answers.
     public var dangerouslyAcceptsAnyHostName = false
 
     public init() {}

@@ -85,13 +85,17 @@ public final class TransferOptions: Sendable {
     public let usesFreshConnection: Bool
     /// Nil where there is no limit on the speed.
     let pace: TransferPace?
+    /// Of a body that goes to a file or a stream; `max` where there is no limit.
+    let maxDownloadBytes: Int64
 
     public init(
         timeouts: Timeouts = .init(), httpVersion: HTTPVersionPolicy = .automatic, maxHeaderBytes: Int = 256 << 10,
-        bufferBytes: Int = 16 << 10, usesFreshConnection: Bool = false, maxUploadRate: Int? = nil, maxDownloadRate: Int? = nil
+        bufferBytes: Int = 16 << 10, usesFreshConnection: Bool = false, maxUploadRate: Int? = nil, maxDownloadRate: Int? = nil,
+        maxDownloadBytes: Int64? = nil
     ) {
         let pace = TransferPace(upload: maxUploadRate, download: maxDownloadRate)
         self.pace = pace
+        self.maxDownloadBytes = maxDownloadBytes ?? .max
         self.timeouts = timeouts
         self.httpVersion = httpVersion
         self.maxHeaderBytes = maxHeaderBytes
@@ -108,14 +112,15 @@ public final class TransferOptions: Sendable {
         guard httpVersion == .automatic, !Capabilities.current.pausesHTTP2Safely else { return nil }
         return TransferOptions(
             timeouts: timeouts, httpVersion: .http1, maxHeaderBytes: maxHeaderBytes, bufferBytes: bufferBytes,
-            usesFreshConnection: usesFreshConnection)
+            usesFreshConnection: usesFreshConnection, maxUploadRate: pace?.upload, maxDownloadRate: pace?.download,
+            maxDownloadBytes: maxDownloadBytes)
     }
 
     /// For the silent reconnect: the pool has just shown that it holds dead connections.
     var withFreshConnection: TransferOptions {
         TransferOptions(
             timeouts: timeouts, httpVersion: httpVersion, maxHeaderBytes: maxHeaderBytes, bufferBytes: bufferBytes,
-            usesFreshConnection: true, maxUploadRate: pace?.upload, maxDownloadRate: pace?.download)
+            usesFreshConnection: true, maxUploadRate: pace?.upload, maxDownloadRate: pace?.download, maxDownloadBytes: maxDownloadBytes)
     }
 }
 

@@ -53,8 +53,9 @@ public protocol TransferSink: AnyObject, Sendable {
 public enum BodyDestination: Sendable {
     /// Into memory, up to a number of bytes; more is ``NetworkError/Code/bodyTooLarge``.
     case memory(limit: Int)
-    /// Into memory up to a number of bytes; the rest is read and dropped (redirects, error pages).
-    case memoryPrefix(limit: Int)
+    /// Into memory up to a number of bytes; the rest is read and dropped. Where nobody asked for the body (redirects, error pages), not
+    /// without end: behind a mebibyte the transfer ends there, and its connection with it.
+    case memoryPrefix(limit: Int, isWanted: Bool = false)
     case file(FileSink)
     case stream(BodyStream)
     /// Nowhere before somebody has decided.

@@ -19,6 +19,13 @@ enum URLText {
         return rest.first.map { "/?#".utf8.contains($0) } ?? true
     }
 
+    /// The mark of a query, and nothing behind it: another resource than without the mark (RFC 3986 section 6.2.3).
+    static func endsInEmptyQuery(_ text: String) -> Bool {
+        let end = text.utf8.firstIndex(of: UInt8(ascii: "#")) ?? text.utf8.endIndex
+        guard let mark = text.utf8[..<end].firstIndex(of: UInt8(ascii: "?")) else { return false }
+        return text.utf8.index(after: mark) == end
+    }
+
     /// Neither `http` nor `https`. A port behind the colon makes it a host: `localhost:8080`.
     static func hasOtherScheme(_ text: String) -> Bool {
         guard let scheme = scheme(of: text), !isHTTP(scheme) else { return false }

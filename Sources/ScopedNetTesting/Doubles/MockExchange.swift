@@ -178,7 +178,7 @@ public final class MockExchange: Sendable {
             guard fits else {
                 return end(TransferResult(error: NetworkError(.bodyTooLarge, phase: .receiving, message: "more than \(limit) bytes")), turn)
             }
-        case .memoryPrefix(let limit): state.withLock { $0.body.append(data.prefix(max(0, limit - $0.body.count))) }
+        case .memoryPrefix(let limit, _): state.withLock { $0.body.append(data.prefix(max(0, limit - $0.body.count))) }
         case .file(let file):
             if let error = write(data, to: file) { return end(TransferResult(error: error), turn) }
         case .stream(let stream):

@@ -57,6 +57,78 @@ struct ServerLimitTests {
         }
     }
 
+    /// Bodies that nobody asked for, and that never end: an error's, a redirect's, a challenge's. What is kept is kept, and the rest is not read.
+    @Test func unwantedBodiesWithoutAnEnd() async throws {
+        let sent = Gathered<String>()
+        try await withRawServer { connection, _ in
+            guard let head = connection.readHead() else { return }
+            let path = head.split(separator: " ").dropFirst().first.map(String.init) ?? ""
+            sent.add(path)
+            let isAnswered = head.lowercased().contains("authorization:")
+            let reply =
+                switch path {
+                case "/moved": "302 Found\r\nLocation: /there"
+                case "/secret" where !isAnswered: "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"r\""
+                case "/there", "/secret": "200 OK\r\nContent-Length: 2\r\n\r\nok"
+                default: "404 Not Found"
+                }
+            guard connection.send("HTTP/1.1 \(reply)\(reply.hasSuffix("ok") ? "" : "\r\n\r\n")"), !reply.hasSuffix("ok") else { return }
+            let piece = [UInt8](repeating: 0x78, count: 1 << 16)
+            while connection.send(piece) {}
+        } configure: {
+            $0.options.authentication = .credential(.basic(user: "ann", password: "secret"))
+        } _: { server, session in
+            let base = "http://127.0.0.1:\(server.port)"
+            let error = try await session.request(base + "/missing").failure()
+            #expect(error.code == .unacceptableStatus && error.response?.status == 404 && error.body?.count == 64 << 10)
+            for path in ["/moved", "/secret"] {
+                let body = try await session.request(base + path).value()
+                #expect(body == Data("ok".utf8), "\(path)")
+            }
+            #expect(sent.all == ["/missing", "/moved", "/there", "/secret", "/secret"])
+        }
+    }
+
+    /// A decoder that takes no body reads to the end all the same: somebody asked for it.
+    @Test func aBodyThatIsAskedForIsReadToItsEnd() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.repeating(7, count: 4 << 20)))
+            let response = try await wire.session.request(wire.url + "/", decoder: .head).response()
+            #expect(response.metrics.bodyBytesReceived == 4 << 20)
+        }
+    }
+
+    @Test(arguments: [true, false]) func filesAndStreamsHaveALimitWhereOneIsSet(_ isLengthKnown: Bool) async throws {
+        let folder = TemporaryFolder()
+        try await withWire {
+            $0.options.maxDownloadBytes = 100_000
+        } _: { wire async throws in
+            for (path, count) in [("/all", 100_000), ("/more", 100_001)] {
+                var response = ScriptedResponse.ok(.bytes([UInt8](repeating: 7, count: count)))
+                if !isLengthKnown { response.framing = .chunked }
+                wire.server.on(path, response)
+            }
+            let file = URL(fileURLWithPath: folder.path + "/file")
+            _ = try await wire.session.download(wire.url + "/all", to: file).value()
+            #expect(folder.contents(of: "file")?.count == 100_000)
+            let error = try await wire.session.download(wire.url + "/more", to: file).failure()
+            #expect(error.code == .bodyTooLarge && error.message.contains("100000"))
+            #expect(folder.contents(of: "file")?.count == 100_000 && folder.names == ["file"])
+            var bytes = 0
+            for try await piece in try await wire.session.stream(wire.url + "/all").bytes { bytes += piece.count }
+            #expect(bytes == 100_000)
+            let code = Gathered<NetworkError.Code>()
+            do {
+                for try await piece in try await wire.session.stream(wire.url + "/more").bytes { bytes += piece.count }
+            } catch let error as NetworkError { code.add(error.code) }
+            #expect(code.all == [.bodyTooLarge])
+            // In memory the other limit holds.
+            #expect(try await wire.get("/more").value().count == 100_001)
+            let wrong = try await wire.session.request(wire.url + "/all").options { $0.maxDownloadBytes = -1 }.failure()
+            #expect(wrong.code == .invalidOption)
+        }
+    }
+
     /// A thousand cookies in one response: the jar keeps what it has room for.
     @Test func cookiesWithoutAnEnd() async throws {
         let jar = CookieJar()

@@ -386,6 +386,103 @@ import Testing
         }
     }
 
+    /// A proxy that wants Digest, and keeps its connections and its nonce. What it is asked, and by whom, is in the heads.
+    private func withDigestProxy(_ body: (_ url: String, _ heads: Gathered<String>) async throws -> Void) async throws {
+        let heads = Gathered<String>()
+        let proxy = try RawServer { connection, _ in
+            while let head = connection.readHead() {
+                heads.add(head)
+                guard !ProxyDigestTests.isRight(head) else {
+                    connection.send("HTTP/1.1 200 In\r\nContent-Length: 2\r\n\r\nin")
+                    continue
+                }
+                let challenge = "Digest realm=\"p\", qop=\"auth\", algorithm=SHA-256, nonce=\"n1\", opaque=\"o\""
+                connection.send("HTTP/1.1 407 Who\r\nProxy-Authenticate: \(challenge)\r\nContent-Length: 2\r\n\r\nno")
+            }
+        }
+        defer { proxy.stop() }
+        try await body("http://127.0.0.1:\(proxy.port)", heads)
+    }
+
+    private func field(_ name: String, of head: String) -> String? {
+        let start = name.lowercased() + ": "
+        let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(start) }
+        return line.map { String($0.dropFirst(start.count)) }
+    }
+
+    private func proxyCounts(_ heads: Gathered<String>) -> [String?] {
+        heads.all.map { head in
+            field("Proxy-Authorization", of: head).flatMap { AuthenticationChallenge.parse($0).first?.parameters["nc"] }
+        }
+    }
+
+    /// The library answers, not the transport, which has no credentials; the next request has its answer at once, with the next count.
+    @Test func aPlainProxyThatWantsADigestIsAnsweredOutOfTheStore() async throws {
+        try await withDigestProxy { url, heads async throws in
+            let store = CredentialStore()
+            store.set(ann, for: try ProtectionSpace(url, isProxy: true))
+            try await withSession {
+                $0.proxy = .explicit(url: url)
+                $0.credentials = store
+            } _: { session async throws in
+                let first = try await session.send("http://nowhere.test/a")
+                let second = try await session.send("http://nowhere.test/b?x=1")
+                #expect(first.body == Data("in".utf8) && first.attempts.count == 2)
+                #expect(second.body == Data("in".utf8) && second.attempts.count == 1)
+                #expect(proxyCounts(heads) == [nil, "00000001", "00000002"])
+                let lines = heads.all.map { String($0.prefix { $0 != "\r\n" }) }
+                let again = "GET http://nowhere.test/a HTTP/1.1"
+                #expect(lines == [again, again, "GET http://nowhere.test/b?x=1 HTTP/1.1"])
+                // None of it is for the server behind the proxy.
+                let forServer = heads.all.compactMap { field("Authorization", of: $0) }
+                #expect(forServer.isEmpty)
+            }
+        }
+    }
+
+    /// A wrong password is the result, after one answer.
+    @Test func aPlainProxyThatRefusesADigestIsTheResult() async throws {
+        try await withDigestProxy { url, heads async throws in
+            let store = CredentialStore()
+            store.set(wrong, for: try ProtectionSpace(url, isProxy: true))
+            try await withSession {
+                $0.proxy = .explicit(url: url)
+                $0.credentials = store
+            } _: { session async throws in
+                let error = try await session.request("http://nowhere.test/a").failure()
+                #expect(error.code == .unacceptableStatus && error.response?.status == 407)
+                #expect(proxyCounts(heads) == [nil, "00000001"])
+            }
+        }
+    }
+
+    @Test func aHandlerAnswersAProxyThatWantsADigest() async throws {
+        try await withDigestProxy { url, heads async throws in
+            let asked = Gathered<ChallengeContext>()
+            let guesses = [wrong, ann]
+            try await withSession {
+                $0.proxy = .explicit(url: url)
+            } _: { session async throws in
+                let request = session.request("http://nowhere.test/a").options {
+                    $0.authentication = .handler { challenge in
+                        asked.add(challenge)
+                        return .use(guesses[challenge.previousFailureCount])
+                    }
+                }
+                let response = try await request.response()
+                #expect(response.body == Data("in".utf8))
+                #expect(asked.all.map(\.previousFailureCount) == [0, 1])
+                let first = try #require(asked.all.first)
+                let space = try ProtectionSpace(url, realm: "p", isProxy: true)
+                #expect(first.space == space)
+                #expect(first.challenges.map(\.scheme) == ["digest"])
+                #expect(first.response.status == 407)
+                #expect(first.url == "http://nowhere.test/a")
+                #expect(heads.all.count == 3)
+            }
+        }
+    }
+
     /// A server that plays the proxy gets nothing.
     @Test func aServerThatSays407GetsNoAnswer() async throws {
         try await withWire { wire async throws in

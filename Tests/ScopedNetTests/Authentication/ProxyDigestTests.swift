@@ -21,7 +21,8 @@ import Testing
         }
     }
 
-    private static func isRight(_ head: String) -> Bool {
+    /// Whether a head has the digest of `ann` and `secret` for realm `p`.
+    static func isRight(_ head: String) -> Bool {
         let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("proxy-authorization: ") }
         guard let line, let fields = AuthenticationChallenge.parse(String(line.dropFirst(21))).first?.parameters else { return false }
         func hash(_ text: String) -> String { MessageDigest.sha256.hexadecimal(Array(text.utf8)) }

@@ -121,6 +121,45 @@ import Testing
         #expect(jar.cookies.count == 1)
     }
 
+    /// A disk that comes late brings nothing back that was removed meanwhile, in the jar or on itself.
+    @Test func whatWasRemovedBeforeItWasReadStaysRemoved() async throws {
+        try await withFolder { configuration in
+            let store = Store(configuration)
+            let first = await CookieJar(store)
+            try first.set("session=1; Max-Age=3600", for: "https://example.com/")
+            try first.set("other=1; Max-Age=3600", for: "https://example.com/")
+            try await first.flush()
+            let late = CookieJar(store: store, partition: "", now: { Date.now.timeIntervalSince1970 })
+            try late.set("session=1; Max-Age=3600", for: "https://example.com/")
+            try late.set("session=; Max-Age=0", for: "https://example.com/")
+            try await late.flush()
+            #expect(late.cookies.map(\.name) == ["other"])
+            let again = await CookieJar(store)
+            #expect(again.cookies.map(\.name) == ["other"])
+        }
+    }
+
+    /// What is to be sealed never shares a store that is not.
+    @Test func sealedAndUnsealedDoNotShare() async throws {
+        try await withFolder { configuration in
+            let open = CookieJar.store(configuration)
+            let same = CookieJar.store(configuration)
+            var sealed = configuration
+            sealed.sealing = NoSealing()
+            let other = CookieJar.store(sealed)
+            #expect(open === same && open !== other)
+            await other.close()
+            await open.close()
+        }
+    }
+
+    private struct NoSealing: StoreSealing {
+        var overhead: Int { 0 }
+        func seal(_ text: Data, context: Data) throws(StoreError) -> Data { text }
+        func open(_ sealed: Data, context: Data) throws(StoreError) -> Data { sealed }
+        func hash(_ text: Data) -> Data { Data(repeating: 0, count: 16) }
+    }
+
     @Test func manyWritersAtOnceLoseNothing() async throws {
         try await withFolder { configuration in
             let store = Store(configuration)

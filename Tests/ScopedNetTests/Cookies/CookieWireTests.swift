@@ -1,5 +1,6 @@
 import CleanSlate
 import Foundation
+import HTTPTypes
 import ScopedNetTestServer
 import ScopedNetTesting
 import Testing
@@ -84,6 +85,90 @@ import Testing
             #expect(other.requests.map { $0.headers["Cookie"] } == [nil])
         }
         await other.stop()
+    }
+
+    // MARK: Other sites
+
+    /// One for each thing `SameSite` can say. What says None needs `Secure`, and only https may set that.
+    private func fill(_ jar: CookieJar, for host: String) throws {
+        for field in ["strict=1; SameSite=Strict", "lax=1; SameSite=Lax", "unsaid=1"] {
+            let isTaken = try jar.set(field + "; Path=/", for: "http://\(host)/")
+            #expect(isTaken)
+        }
+        let isTaken = try jar.set("none=1; SameSite=None; Secure; Path=/", for: "https://\(host)/")
+        #expect(isTaken)
+    }
+
+    private func names(_ server: LoopbackServer) -> [[String]] {
+        server.requests.map { request in
+            (request["Cookie"] ?? "").split(separator: "; ").map { String($0.prefix { $0 != "=" }) }.sorted()
+        }
+    }
+
+    private func send(_ house: House, _ url: String, _ method: String) async throws {
+        let method = try #require(HTTPRequest.Method(rawValue: method))
+        _ = try await house.session.request(url, method: method).response()
+    }
+
+    /// RFC 6265bis section 5.2: another host led here. The method that counts is the one that goes out.
+    @Test(arguments: [
+        ("GET", 302, ["lax", "unsaid"]), ("HEAD", 307, ["lax", "unsaid"]), ("POST", 303, ["lax", "unsaid"]), ("POST", 307, []),
+        ("PUT", 308, []),
+    ])
+    func aRedirectFromAnotherSiteTakesAlongWhatMayGo(_ method: String, _ status: Int, _ expected: [String]) async throws {
+        try await withLoopbackServer { other async throws in
+            other.on("/", .ok())
+            try await withJar { house, jar in
+                try fill(jar, for: "localhost")
+                house.server.on("/", .redirect(to: "http://localhost:\(other.port)/", status: status))
+                try await send(house, house.url("/"), method)
+                #expect(sent(house) == [nil])
+                #expect(names(other) == [expected])
+            }
+        }
+    }
+
+    /// Another port is the same site. Another site on the way is not forgotten where the way ends at home.
+    @Test func aSiteIsAHostWhateverThePort() async throws {
+        try await withLoopbackServer { other async throws in
+            other.on("/near", .ok())
+            try await withJar { house, jar in
+                try fill(jar, for: "127.0.0.1")
+                house.server.on("/near", .redirect(to: other.url + "/near", status: 307))
+                house.server.on("/far", .redirect(to: "http://localhost:\(other.port)/far"))
+                other.on("/far", .redirect(to: house.url("/home")))
+                house.server.on("/home", .ok())
+                try await send(house, house.url("/near"), "POST")
+                try await send(house, house.url("/far"), "GET")
+                let all = ["lax", "strict", "unsaid"]
+                #expect(names(other) == [all, []])
+                #expect(names(house.server) == [all, all, ["lax", "unsaid"]])
+            }
+        }
+    }
+
+    /// With `Secure`, None goes along whoever led here and whatever the method. The same host over http is another site.
+    @Test(arguments: [("GET", 302, ["lax", "none", "unsaid"]), ("POST", 307, ["none"])])
+    func whatSaysNoneGoesAcrossSitesOverHTTPS(_ method: String, _ status: Int, _ expected: [String]) async throws {
+        let authority = try TestAuthority()
+        let jar = CookieJar()
+        try await withLoopbackServer(.tls(authority)) { secure async throws in
+            secure.on("/", .ok())
+            try await withHouse(
+                .init(),
+                {
+                    $0.cookies = jar
+                    $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+                }
+            ) { house in
+                try fill(jar, for: "localhost")
+                house.server.on("/", .redirect(to: secure.url + "/", status: status))
+                for host in ["127.0.0.1", "localhost"] { try await send(house, "http://\(host):\(house.server.port)/", method) }
+                try await send(house, secure.url + "/", method)
+                #expect(names(secure) == [expected, expected, ["lax", "none", "strict", "unsaid"]])
+                #expect(names(house.server) == [[], ["lax", "strict", "unsaid"]])
+            }
+        }
     }
 
     /// A stored answer that depends on cookies is for those cookies alone, and its `Set-Cookie` was for whom it was sent to.

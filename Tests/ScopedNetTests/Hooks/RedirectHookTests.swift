@@ -318,6 +318,22 @@ struct RedirectHookTests {
         }
     }
 
+    /// The head of a redirect that is stopped is told once, wherever it comes from.
+    @Test func aStoppedRedirectIsToldOnce() async throws {
+        try await withCache { cached async throws in
+            let wire = cached.wire
+            wire.server.on("/old", .redirect(to: "/new", status: 301).header("Cache-Control", "max-age=1000"))
+            for _ in 0..<2 {
+                let heads = Gathered<Int>()
+                let request = wire.get("/old") { $0.validation = .any }.onRedirect { _ in .stop }
+                request.onResponseHead { heads.add($0.status) }
+                _ = try await request.response()
+                #expect(heads.all == [301])
+            }
+            #expect(wire.server.requests.count == 1)
+        }
+    }
+
     @Test func aStoppedRedirectReachesStreamsAndFiles() async throws {
         let folder = TemporaryFolder()
         try await withWire {

@@ -38,6 +38,25 @@ import Testing
         #expect(ledger.take() == .everything)
     }
 
+    /// A flush waits for what was there when it began, however much comes behind.
+    @Test func whatIsNotedHasANumber() {
+        var ledger = RecordLedger<Int>()
+        ledger.note([1])
+        let first = ledger.noted
+        #expect(ledger.saved < first)
+        _ = ledger.take()
+        ledger.note([2])
+        ledger.paid()
+        #expect(ledger.saved >= first && ledger.saved < ledger.noted)
+        _ = ledger.take()
+        ledger.paid()
+        #expect(ledger.saved == ledger.noted)
+        ledger.noteEverything()
+        #expect(ledger.saved < ledger.noted)
+        ledger.clear()
+        #expect(ledger.saved == ledger.noted)
+    }
+
     @Test func aDiskThatTakesNothingIsOwedABoundedList() {
         var ledger = RecordLedger<Int>(most: 3)
         ledger.note([1, 2, 3])

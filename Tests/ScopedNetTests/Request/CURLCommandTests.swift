@@ -192,7 +192,7 @@ import Testing
         ("https://a/?a=token=1", "https://a/?a=token=1"),
         ("https://a/?a=1?token=2", "https://a/?a=1?token=2"),
         ("https://a/#access_token=1&x=2", "https://a/#access_token=***&x=2"),
-        ("https://a/?my_own=1", "https://a/?my_own=***"),
+        ("https://a/?my_own=1", "https://a/?my_own=***"), ("https://ann:s/cret@host/", "(malformed URL)"), ("https://a/@b", "https://a/@b"),
         ("", ""),
     ])
     func urlsAreMasked(_ url: String, _ expected: String) {

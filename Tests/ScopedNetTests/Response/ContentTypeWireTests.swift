@@ -143,6 +143,25 @@ import Testing
         }
     }
 
+    /// RES-3, defect 13: nil where the value has a form for nothing, and else an error. What does not say that it is empty is refused at its head.
+    @Test func anEmptyAnswerOfAnotherTypeIsTheDecodersBusiness() async throws {
+        try await withHouse { house in
+            let empty = portal.with { $0.body = .bytes([]) }
+            house.server.on("/a", empty)
+            let value = try await house.session.get(house.url("/a"), as: [Int]?.self).value()
+            #expect(value == nil)
+            let error = try await failure { try await house.session.get(house.url("/a"), as: [Int].self).value() }
+            #expect(error.code == .decodingFailed)
+            #expect(error.underlying is EmptyBodyError)
+            #expect(error.response?.mimeType == "text/html")
+
+            house.server.on("/b", empty.framed(.chunked))
+            let refused = try await failure { try await house.session.get(house.url("/b"), as: [Int].self).value() }
+            let refusedToo = try await failure { try await house.session.get(house.url("/b"), as: [Int]?.self).value() }
+            #expect(refused.code == .unacceptableContentType && refusedToo.code == .unacceptableContentType)
+        }
+    }
+
     private func failure<Value>(_ body: () async throws -> Value) async throws -> NetworkError {
         do { _ = try await body() } catch { return try #require(error as? NetworkError) }
         throw Missing()

@@ -48,6 +48,164 @@ import Testing
         #expect(!wasOnNetworkThread)
     }
 
+    /// A value that says when it is gone.
+    private final class Watched: Sendable {
+        let gone: Latch
+        init(_ gone: Latch) { self.gone = gone }
+        deinit { gone.open() }
+    }
+
+    /// The end does not wait for a decoder, and what that gives after all reaches nobody and is dropped.
+    @Test(.timeLimit(.minutes(1))) func aCancelWhileItDecodesIsTheEnd() async throws {
+        let trace = Trace()
+        let gone = Latch()
+        try await withStage { session, stage in
+            let box = Lock<Run?>(nil)
+            let answer = Lock<CancelResult?>(nil)
+            let hasEnded = DispatchSemaphore(value: 0)
+            let decoder = ResponseDecoder<Watched>({ (_: ResponseHead, _: Data) in
+                let run = box.withLock { box in
+                    defer { box = nil }
+                    return box
+                }
+                let result = run?.cancel()
+                answer.withLock { $0 = result }
+                // Called on the delivery queue, while this thread stands here.
+                hasEnded.wait()
+                trace.add("value")
+                return Watched(gone)
+            })
+            let request = session.request("http://h/", decoder: decoder)
+                .onSuccess { _ in trace.add("success") }
+                .onFailure { _ in trace.add("failure") }
+                .onEnd { reason in
+                    trace.add("end \(reason.isCancelled)")
+                    hasEnded.signal()
+                }
+            let run = request.start().run
+            box.withLock { $0 = run }
+            await stage.waitForStarts(1)
+            stage.succeed(stage.started[0])
+            await trace.wait(for: 2)
+            await session.agent.idle()
+            let said = answer.withLock { $0 }
+            #expect(said == .cancelled)
+            #expect(run.status.cancelReason == .explicit)
+            #expect(request.result == nil)
+        }
+        await gone.wait()
+        #expect(trace.lines == ["end true", "value"])
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: FrontDoor.allCases)
+    func noDoorHasTheValueOfACancelledDecoder(door: FrontDoor) async throws {
+        let gone = Latch()
+        try await withStage { session, stage in
+            let box = Lock<DoorHandle?>(nil)
+            let decoder = ResponseDecoder<Watched>({ (_: ResponseHead, _: Data) in
+                let handle = box.withLock { box in
+                    defer { box = nil }
+                    return box
+                }
+                handle?.cancel()
+                return Watched(gone)
+            })
+            let report = try await door.send(session.request("http://h/", decoder: decoder)) { handle in
+                await stage.waitForStarts(1)
+                box.withLock { $0 = handle }
+                stage.succeed(stage.started[0])
+            }
+            #expect(report.outcome == .cancelled(door.ownReason))
+            // A delegate hears nothing of a cancellation; the head came before.
+            let ends = report.calls.filter { !$0.hasPrefix("head") && !$0.hasPrefix("received") }
+            #expect(ends == (door == .delegate ? [] : ["end"]))
+        }
+        await gone.wait()
+    }
+
+    /// How many are inside, and the most there ever were.
+    private final class Crowd: Sendable {
+        private struct State {
+            var inside = 0
+            var most = 0
+        }
+        private let state = Lock(State())
+        var most: Int { state.withLock { $0.most } }
+
+        func enter() {
+            state.withLock { state in
+                state.inside += 1
+                state.most = max(state.most, state.inside)
+            }
+        }
+
+        func leave() { state.withLock { $0.inside -= 1 } }
+    }
+
+    /// Calls when so many transfers are over, on the delivery queue.
+    private final class Arrivals: RequestObserver {
+        private let left: Lock<Int>
+        private let all: @Sendable () -> Void
+
+        init(_ count: Int, _ all: @escaping @Sendable () -> Void) {
+            left = Lock(count)
+            self.all = all
+        }
+
+        func observe(_ event: RequestEvent) {
+            guard case .attemptFinished = event.kind else { return }
+            let isLast = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if isLast { all() }
+        }
+    }
+
+    /// However many bodies have come, no more are decoded at once than the pool is wide.
+    @Test func decodersHaveABound() async throws {
+        let count = 40
+        let width = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        let crowd = Crowd()
+        let ends = Counter()
+        // All wait until all have come. It is opened by a thread of the delivery queue: the decoders may stand on all the others.
+        let gate = DispatchSemaphore(value: 0)
+        try await withHouse(.init(), { $0.observers = [Arrivals(count) { gate.signal() }] }) { house in
+            house.server.on("/a", .ok("seven"))
+            let decoder = ResponseDecoder<Int>({ (_: ResponseHead, body: Data) in
+                crowd.enter()
+                gate.wait()
+                gate.signal()
+                crowd.leave()
+                return body.count
+            })
+            for _ in 0..<count {
+                house.session.request(house.url("/a"), decoder: decoder).onSuccess { ends.add($0) }.start()
+            }
+            await house.agent.idle()
+            #expect(house.server.requests.count == count)
+        }
+        #expect(ends.value == 5 * count)
+        #expect((1...width).contains(crowd.most))
+    }
+
+    @Test func aPoolIsNoWiderThanItSays() async {
+        let pool = WorkPool(width: 1)
+        let crowd = Crowd()
+        let done = Trace()
+        for _ in 0..<100 {
+            let job: WorkPool.Job = {
+                crowd.enter()
+                sched_yield()
+                crowd.leave()
+                done.add("job")
+            }
+            pool.submit([job, job])
+        }
+        await done.wait(for: 200)
+        #expect(crowd.most == 1)
+    }
+
     /// Two requests of one session are under way at once, each with a decoder of its own.
     @Test func aDecoderBelongsToItsRequest() async throws {
         try await withStage { session, stage in

@@ -64,6 +64,11 @@ import Testing
         #expect(decide(keys(leaf), code: 20, any) == .accept)
         #expect(decide(keys(root), code: 20, any) == .reject(.pinMismatch))
         #expect(decide(keys(root), any) == .accept)
+        for rule in [TrustDecision.Rule.system, keys(leaf, mode: .reportOnly)] {
+            #expect(decide(rule, code: 20, any) == .accept)
+            #expect(decide(rule, code: 20, matchesHost: false, any) == .reject(.wrongHost))
+            #expect(decide(rule, code: 20, matchesHost: false, .init(acceptsAnyCertificate: true, acceptsAnyHostName: true)) == .accept)
+        }
     }
 
     @Test func reportsChangeNothing() {

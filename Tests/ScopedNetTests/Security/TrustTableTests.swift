@@ -42,7 +42,7 @@ struct TrustTableTests {
             case .expired: .certificateExpired
             }
         switch row.mode {
-        case .system, .reportOnly: return column.anyCertificate ? nil : invalid ?? wrongHost
+        case .system, .reportOnly: return (column.anyCertificate ? nil : invalid) ?? wrongHost
         // The authority is not asked, and no switch helps.
         case .certificates:
             guard column.isPinned else { return .pinMismatch }

@@ -155,4 +155,55 @@ struct SessionRowTests {
             #expect(last.fraction == 1)
         }
     }
+
+    /// YTK-2: what is sent, and what the response says it came from, is the URL as it is written; the fragment stays here.
+    @Test(arguments: [
+        "/a%20b/%2F/%C3%BC?x=%26&y=a%2Bb", "/?q=a/b?c:@", "/a;p=1/(b)!$'*,=~", "/a//b/", "/%25?%23",
+    ])
+    func aURLIsSentAsItIsWritten(_ rest: String) async throws {
+        for listen in [Listen.ipv4, .ipv6] {
+            try await withWire(.init(listen: listen)) { wire async throws in
+                wire.server.on("/*", .ok())
+                for fragment in ["", "#part"] {
+                    let url = try #require(URL(string: wire.url + rest + fragment))
+                    let response = try await wire.session.request(url).response()
+                    #expect(response.url + fragment == url.absoluteString)
+                    let seen = try #require(wire.server.requests.last)
+                    #expect(seen.target == rest)
+                    // With the port, and an address of IPv6 in brackets.
+                    let host = seen["host"]
+                    #expect(host == String(wire.url.dropFirst("http://".count)))
+                }
+            }
+        }
+    }
+
+    @Test func aURLOfItsOwnBaseIsResolvedAgainstThat() async throws {
+        try await withWire {
+            $0.baseURL = "http://elsewhere.test/"
+        } _: { wire async throws in
+            wire.server.on("/*", .ok())
+            let base = try #require(URL(string: wire.url + "/x/y"))
+            let url = try #require(URL(string: "z?q=1", relativeTo: base))
+            let bare = try #require(URL(string: wire.url))
+            let response = try await wire.session.request(url).response()
+            let root = try await wire.session.request(bare).response()
+            #expect(response.url == wire.url + "/x/z?q=1" && root.url == wire.url + "/")
+            #expect(wire.server.requests.map(\.target) == ["/x/z?q=1", "/"])
+        }
+    }
+
+    /// RFC 3986 section 6.2.3: `/a?` is not `/a`.
+    /// With and without its mark these are two resources (RFC 3986 section 6.2.3).
+    @Test(arguments: ["/a?", "/a%20b?", "/a?#part"]) func anEmptyQueryIsSent(_ path: String) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/*", .ok())
+            let url = try #require(URL(string: wire.url + path))
+            let response = try await wire.session.request(url).response()
+            let targets = wire.server.requests.map(\.target)
+            let sent = String(path.prefix { $0 != "#" })
+            #expect(targets == [sent])
+            #expect(response.url == wire.url + sent)
+        }
+    }
 }

@@ -159,4 +159,40 @@ struct VerbTests {
             #expect(error?.message == "a part ended after 3 of the 5 bytes declared")
         }
     }
+
+    enum Way: CaseIterable, Sendable { case getWithQuery, postForm, putJSON, uploadData, download }
+
+    // REQ-18, REQ-19: nothing depends on the door.
+    @Test(arguments: FrontDoor.allCases, Way.allCases)
+    func everyDoorSendsTheSame(_ door: FrontDoor, _ way: Way) async throws {
+        let folder = TemporaryFolder()
+        let file = URL(filePath: folder.path + "/file")
+        try await withAPI { house in
+            house.server.on("/api/a", .json(#"{"id":7}"#))
+            let session = house.session
+            let report: DoorReport
+            let (value, expected): (String, [String])
+            switch way {
+            case .getWithQuery:
+                report = try await door.send(session.get("a", query: ["q": "a b", "page": 2], as: Item.self))
+                (value, expected) = ("\(Item(id: 7))", ["GET", "/api/a", "page=2&q=a%20b", "-", ""])
+            case .postForm:
+                report = try await door.send(session.post("a", body: .form(["q": "a b", "page": 2]), as: Item.self))
+                (value, expected) = ("\(Item(id: 7))", ["POST", "/api/a", "-", "application/x-www-form-urlencoded", "page=2&q=a%20b"])
+            case .putJSON:
+                report = try await door.send(session.put("a", query: ["x": 1], body: .json(Item(id: 3))))
+                (value, expected) = (#"{"id":7}"#, ["PUT", "/api/a", "x=1", "application/json", #"{"id":3}"#])
+            case .uploadData:
+                report = try await door.send(session.upload("a?x", from: Data("hello".utf8), contentType: "text/plain"))
+                (value, expected) = (#"{"id":7}"#, ["POST", "/api/a", "x", "text/plain", "hello"])
+            case .download:
+                report = try await door.send(session.download("a", to: file))
+                (value, expected) = ("\(file)", ["GET", "/api/a", "-", "-", ""])
+                #expect(folder.contents(of: "file") == Data(#"{"id":7}"#.utf8))
+            }
+            #expect(report.outcome == .success(value))
+            let seen = house.server.requests.map { [$0.method, $0.path, $0.query ?? "-", $0["content-type"] ?? "-", $0.text] }
+            #expect(seen == [expected])
+        }
+    }
 }

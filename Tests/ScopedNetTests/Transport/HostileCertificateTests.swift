@@ -57,11 +57,24 @@ struct HostileCertificateTests {
     }
 
     @Test func dangerDoesWhatItsNameSays() async throws {
+        for isForUs in [true, false] {
+            let hosts = isForUs ? ["localhost", "127.0.0.1"] : ["elsewhere.test"]
+            try await withWire(.init(tls: try TestAuthority.makeSelfSignedIdentity(hosts: hosts))) {
+                $0.tls.dangerouslyAcceptsAnyCertificate = true
+                // Of anybody's making it may be, and is still asked for the host.
+                $0.tls.dangerouslyAcceptsAnyHostName = !isForUs
+            } _: { wire async throws in
+                wire.server.on("/", .ok("anyone"))
+                #expect(try await wire.send().status == 200)
+            }
+        }
         try await withWire(.init(tls: try TestAuthority.makeSelfSignedIdentity(hosts: ["elsewhere.test"]))) {
             $0.tls.dangerouslyAcceptsAnyCertificate = true
         } _: { wire async throws in
             wire.server.on("/", .ok("anyone"))
-            #expect(try await wire.send().status == 200)
+            let error = try await wire.get().failure()
+            #expect(error.code == .certificateWrongHost)
+            #expect(wire.server.requests.isEmpty)
         }
         try await withWire(.init(tls: try authority.makeServerIdentity(hosts: ["elsewhere.test"]))) {
             $0.tls.certificateAuthority = .pem(authority.certificatePEM)

@@ -81,6 +81,37 @@ struct MemoryBodyTests {
         }
     }
 
+    /// YTK-6: a transfer that broke is the error, whatever the status; the head and what came of the page are in it.
+    @Test(arguments: [ScriptedResponse.Framing.contentLength, .chunked])
+    func anErrorPageThatIsCutShortIsATransportError(_ framing: ScriptedResponse.Framing) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("not found").with { $0.status = 404 }.framed(framing).ending(.truncate(afterBytes: 4)))
+            let error = try await wire.get().failure()
+            #expect(error.code == .truncatedBody && error.phase == .receiving)
+            #expect(error.response?.status == 404)
+            #expect(error.body == Data("not ".utf8))
+            #expect(wire.server.requests.count == 1)
+        }
+    }
+
+    /// YTK-6: of several mistakes the first of transport, status, coding and decoding.
+    @Test(arguments: [
+        (404, true, true, NetworkError.Code.truncatedBody), (200, true, true, .truncatedBody), (404, false, true, .unacceptableStatus),
+        (404, false, false, .unacceptableStatus), (200, false, true, .contentDecodingFailed), (200, false, false, .decodingFailed),
+    ])
+    func ofSeveralMistakesTheFirstCounts(_ status: Int, _ isCut: Bool, _ isCoded: Bool, _ code: NetworkError.Code) async throws {
+        try await withWire { wire async throws in
+            var response = ScriptedResponse.ok("neither gzip nor JSON").with { $0.status = status }
+            if isCoded { response = response.header("Content-Encoding", "gzip") }
+            if isCut { response = response.ending(.truncate(afterBytes: 4)) }
+            wire.server.on("/", response)
+            let request = wire.session.request(wire.url + "/", decoder: .json([Int].self)).options { $0.contentTypes = .any }
+            let error = try await request.failure()
+            #expect(error.code == code)
+            #expect(error.response?.status == status)
+        }
+    }
+
     /// A status the caller accepts is a success, and a success is whole.
     @Test(arguments: [300, 304, 305, 399])
     func acceptedStatusesOfTheRedirectClassAreWhole(_ status: Int) async throws {

@@ -47,19 +47,26 @@ struct RateLimitTests {
 
     /// Also one that would go out in one piece with its head otherwise.
     @Test func anUploadKeepsToItsRate() async throws {
-        let bodies: [RequestBody] = [
-            .data(bytes(60_000)), .file(folder.write(bytes(60_000), to: "up")), .stream(AsyncPieces([bytes(60_000)]), length: 60_000),
-            .stream(AsyncPieces([bytes(60_000)])),
+        let plain = bytes(60_000)
+        let file = folder.write(plain, to: "up")
+        var form = MultipartForm()
+        form.add("Holidays", name: "title")
+        try form.add(file: URL(filePath: file), name: "photo")
+        var parts = Data()
+        try await form.write { parts.append($0) }
+        let bodies: [(RequestBody, Data)] = [
+            (.data(plain), plain), (.file(file), plain), (.stream(AsyncPieces([plain]), length: 60_000), plain),
+            (.stream(AsyncPieces([plain])), plain), (.multipart(form), parts),
         ]
-        for (index, body) in bodies.enumerated() {
+        for (index, (body, expected)) in bodies.enumerated() {
             try await withWire { wire async throws in
                 wire.server.on("/", .ok())
                 let start = ContinuousClock.now
                 let request = wire.session.request(wire.url + "/", method: .post, body: body).options { $0.maxUploadRate = 40_000 }
                 _ = try await request.response()
                 let seen = try await wire.server.takeRequest()
-                #expect(seen.body.count == 60_000 && Data(seen.body).isSame(as: bytes(60_000)), "body \(index)")
-                expectPace(60_000, 40_000, since: start)
+                #expect(seen.body.count == expected.count && Data(seen.body).isSame(as: expected), "body \(index)")
+                expectPace(expected.count, 40_000, since: start)
                 #expect(ContinuousClock.now - start > .milliseconds(400), "body \(index)")
             }
         }

@@ -34,6 +34,12 @@ import Testing
     }
 
     @Test(arguments: [
+        ("", false), ("?", true), ("a?", true), ("a??", false), ("a?b", false), ("a?#b", true), ("a#?", false), ("http://h/?#?", true),
+    ]) func anEmptyQueryHasItsMark(text: String, isEmpty: Bool) {
+        #expect(URLText.endsInEmptyQuery(text) == isEmpty)
+    }
+
+    @Test(arguments: [
         ("http://h/a", "http://h/a"), ("http://u:p@h/a", "http://***@h/a"), ("http://u:p%40@h/@x", "http://***@h/@x"),
         ("https://u@h?a@b", "https://***@h/?a@b"), ("/users/@me", "/users/@me"), ("?to=a@b", "?to=a@b"), ("//u:p@h/x", "//***@h/x"),
         ("u:p@h", "(malformed URL)"), ("http://u:p@ /", "(malformed URL)"), ("me@h/x@y", "***@h/x@y"), ("", ""),
