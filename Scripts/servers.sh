@@ -25,6 +25,9 @@ make_certificates() {
         printf 'subjectAltName=DNS:localhost,IP:127.0.0.1\n' >"$folder/$name.ext"
         openssl x509 -req -in "$folder/$name.csr" -CA "$folder/ca.pem" -CAkey "$folder/ca.key" -CAcreateserial -days 2 \
             -extfile "$folder/$name.ext" -out "$folder/$name.pem" || return
+        # The pin of its key.
+        openssl x509 -in "$folder/$name.pem" -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64 \
+            >"$folder/$name.pin" || return
         subject=/CN=a-client
     done
 }

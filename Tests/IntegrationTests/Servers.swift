@@ -49,6 +49,14 @@ enum Servers {
     }
 
     static func file(_ path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: folder + "/" + path)) }
+
+    /// A body whose parts differ from each other, made quickly: a block of an odd length, again and again.
+    static func bytes(_ count: Int, _ factor: Int) -> Data {
+        let block = Data((0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* factor &+ $0 >> 8) })
+        var data = Data(capacity: count + block.count)
+        while data.count < count { data.append(block) }
+        return Data(data.prefix(count))
+    }
 }
 
 /// What nginx wrote down of a request.
@@ -72,6 +80,29 @@ struct Evidence: Decodable {
             _ = try await session.request(Servers.nginxURL + "/empty").response()
         }
         throw NoEvidence()
+    }
+
+    /// How many lines of a path there are. All that was asked for before has its line: the one worker of nginx has answered something else since.
+    static func count(of path: String) async throws -> Int {
+        let session = Servers.session()
+        _ = try await session.request(Servers.nginxURL + "/empty").response()
+        await session.shutdown()
+        return try all(path).count
+    }
+
+    /// The lines of a path beyond those that are known, in the order in which nginx ended the requests. Waits until there are so many.
+    static func next(_ count: Int, of path: String, after known: Int, _ session: Session) async throws -> [Evidence] {
+        for _ in 0..<2_000 {
+            let lines = try all(path)
+            if lines.count >= known + count { return Array(lines.dropFirst(known)) }
+            _ = try await session.request(Servers.nginxURL + "/empty").response()
+        }
+        throw NoEvidence()
+    }
+
+    private static func all(_ path: String) throws -> [Evidence] {
+        let lines = try Servers.file("access.log").split(separator: UInt8(ascii: "\n"))
+        return lines.compactMap { try? JSONDecoder().decode(Evidence.self, from: $0) }.filter { $0.path == path }
     }
 }
 
