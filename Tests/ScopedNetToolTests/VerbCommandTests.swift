@@ -151,6 +151,36 @@ import Testing
         }
     }
 
+    @Test(arguments: ["--anyauth", "--digest"]) func aServerMayAskFirst(_ option: String) async throws {
+        try await withServer { server in
+            server.protect("/*", with: .digest(user: "ann", password: "se:cret"))
+            server.on("/", .ok("in"))
+            let result = try await tool("get", option, "-u", "ann:se:cret", server.url + "/")
+            #expect(result.status == 0 && result.output == "in")
+            let schemes = server.requests.map { $0.headers["Authorization"]?.prefix(7) }
+            #expect(schemes == [nil, "Digest "])
+        }
+    }
+
+    @Test func credentialsComeOutOfANetrcFile() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "netrc-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let content = Data("machine 127.0.0.1 login ann password secret\n".utf8)
+        #expect(FileManager.default.createFile(atPath: file.path, contents: content, attributes: [.posixPermissions: 0o600]))
+        try await withServer { server in
+            server.protect("/*", with: .basic(user: "ann", password: "secret"))
+            server.on("/", .ok("in"))
+            let result = try await tool("get", "--netrc-file", file.path, server.url + "/")
+            #expect(result.status == 0 && result.output == "in")
+            // Others may read it: nothing of it is used, and nothing sent.
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+            let before = server.requests.count
+            let refused = try await tool("get", "--netrc-file", file.path, server.url + "/")
+            #expect(refused.status != 0 && refused.errors.contains(file.path) && !refused.errors.contains("secret"))
+            #expect(server.requests.count == before)
+        }
+    }
+
     @Test func redirectsCanBeLeftAlone() async throws {
         try await withServer { server in
             server.on("/a", .redirect(to: "/b"))
@@ -269,7 +299,9 @@ import Testing
     @Test(arguments: [
         (["post", "http://h/", "nonsense"], "nonsense"), (["post", "-d", "x", "http://h/", "a=1"], "--data"),
         (["post", "--form", "http://h/", "f@x"], "--multipart"), (["head", "-d", "x", "http://h/"], "HEAD"),
-        (["get", "-u", "ann", "http://h/"], "-u ann:secret"), (["get", "-u", "a:b", "--bearer", "t", "http://h/"], "--bearer"),
+        (["get", "-u", "ann", "http://h/"], "-u ann:secret"), (["get", "--anyauth", "http://h/"], "--anyauth -u"),
+        (["get", "-u", "a:b", "-H", "Authorization: x", "http://h/"], "either"), (["post", "http://h/", "a=@-", "b:=@-"], "once"),
+        (["get", "-u", "a:b", "--bearer", "t", "http://h/"], "--bearer"),
         (["get", "--bearer", "a\nb", "http://h/"], "line feed"), (["get", "--limit-rate", "fast", "http://h/"], "--limit-rate"),
         (["get", "--retry", "-1", "http://h/"], "--retry"), (["get", "-o", "x/", "http://h/"], "--output"),
         (["get", "-o", "x", "-O", "http://h/"], "--remote-name"), (["get", "--json", "-i", "http://h/"], "--include"),

@@ -24,6 +24,8 @@ struct RequestItem: Sendable, Hashable {
     let name: String
     let value: String
 
+    var readsStandardInput: Bool { value == "-" && (kind == .textFile || kind == .jsonFile) }
+
     /// Nil for what has no separator, or nothing in front of it.
     init?(_ text: String) {
         let bytes = Array(text.utf8)

@@ -48,7 +48,7 @@ extension RequestPlan {
 
     private static func contents(_ path: String) throws(ToolFailure) -> Data {
         if path == "-" { return try StandardInput.read() }
-        do { return try Data(contentsOf: URL(filePath: path)) } catch {
+        do { return try Data(contentsOf: FilePlace.url(path)) } catch {
             throw ToolFailure(ExitStatus(code: 26), "\(path) cannot be read\n  check that the file is there and may be read")
         }
     }

@@ -36,6 +36,7 @@ struct RequestPlan: Sendable {
             default: body.append(item)
             }
         }
+        if body.count(where: { $0.readsStandardInput }) > 1 { throw Misuse(message: "Standard input can be read once: write @- once.") }
         content = try Self.content(body, data, isForm, isMultipart)
         addTypes(givenFields)
     }

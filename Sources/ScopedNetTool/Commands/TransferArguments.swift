@@ -74,6 +74,9 @@ struct TransferArguments: ParsableArguments, Sendable {
         if let limitRate, ByteRate(limitRate) == nil {
             throw ValidationError("--limit-rate takes bytes a second, such as 200k or 1.5M, and not '\(limitRate.prefix(40))'.")
         }
+        if credentials.setsAuthorization, fieldNames.contains("authorization") {
+            throw ValidationError("Give either -H 'Authorization: …' or --user or --bearer.")
+        }
         guard maxRedirects >= 0 else { throw ValidationError("--max-redirects takes a count of 0 or more.") }
         for header in headers {
             do throws(NetworkError) { _ = try HeaderArgument(header) } catch {
@@ -96,11 +99,16 @@ struct TransferArguments: ParsableArguments, Sendable {
     ) throws(ToolFailure) -> Session {
         var configuration = Session.Configuration(agent: RequestAgent())
         configuration.options = options(accepting: validation)
+        // The body of an error is printed whole, like any other.
+        configuration.errorBodyBytes = configuration.options.maxBodyBytes
         if publicOnly { configuration.addressGuard = .publicOnly }
         configuration.tls.dangerouslyAcceptsAnyCertificate = insecure
+        configuration.tls.dangerouslyAcceptsAnyHostName = insecure
         if let cacert { configuration.tls.certificateAuthority = .file(cacert) }
+        do throws(NetworkError) { try credentials.apply(to: &configuration) } catch {
+            throw ToolFailure(error, about: credentials.netrcFile ?? "--netrc")
+        }
         do throws(NetworkError) {
-            try credentials.apply(to: &configuration.headers)
             for header in headers { configuration.headers.append(try HeaderArgument(header).field) }
         } catch {
             throw ToolFailure(error, about: "--header")

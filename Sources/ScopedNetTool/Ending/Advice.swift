@@ -13,7 +13,9 @@ enum Advice {
 
     static func about(status: Int) -> String? {
         switch status {
-        case 401: "give credentials, as in -u USER:PASSWORD or --bearer TOKEN (they are an Authorization field)"
+        case 401:
+            "give credentials, as in -u USER:PASSWORD (with --anyauth for Digest), --bearer TOKEN or --netrc: they make the Authorization "
+                + "field"
         case 403: "these credentials are not enough, or the resource is not for you"
         case 404, 410: "check the path of the URL"
         case 405: "try another --method"

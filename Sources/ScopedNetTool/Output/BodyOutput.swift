@@ -18,9 +18,9 @@ final class BodyOutput {
     init(_ console: Console, path: String?) throws(ToolFailure) {
         self.console = console
         self.path = path
-        temporary = "\(path ?? "").scopednet-\(UInt64.random(in: .min ... .max))"
-        guard path != nil else { return }
-        descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        temporary = FilePlace.beside(path ?? "")
+        guard let path else { return }
+        descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FilePlace.mode(for: path))
         guard descriptor >= 0 else { throw failure(errno, "check that the folder exists and may be written to") }
     }
 
