@@ -121,7 +121,7 @@ final class StoreFaultLab {
     /// A round that hangs ends the process, and the report says in which call.
     private func watch(_ number: Int) -> Task<Void, any Error> {
         Task.detached { [setting, lines] in
-            try await Task.sleep(for: .seconds(20))
+            try await Task.sleep(for: .seconds(60))
             let name = faults_failed().map { String(cString: $0) } ?? "none"
             let text = (lines + ["✘ \(setting.path.rawValue): call \(number) (\(name)): hangs"]).joined(separator: "\n") + "\n"
             try? text.write(toFile: setting.report, atomically: true, encoding: .utf8)
@@ -130,8 +130,10 @@ final class StoreFaultLab {
     }
 
     private func leftBehind(_ directory: String, _ failed: String?, isGone: () -> Bool) async -> String? {
-        // The store's threads go by themselves, a moment after it is closed; nothing announces it.
-        for _ in 0..<3_000 {
+        // The store's threads go by themselves, a moment after it is closed; nothing announces it. The last reference to a connection may be a
+        // reader's, and to close it may take as long as a connection waits for a lock, which is five seconds.
+        let deadline = ContinuousClock.now + .seconds(15)
+        while ContinuousClock.now < deadline {
             if isGone(), ProcessInventory.now().excess(over: baseline) == nil { break }
             try? await Task.sleep(for: .milliseconds(1))
         }

@@ -64,6 +64,7 @@ extension Store {
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
             let engine = engine
+            engine.retryDiskIfDue()
             let isQueued = engine.readers.enqueue { continuation.resume(returning: engine.result(on: engine.door.wait(), body)) }
             if !isQueued { continuation.resume(returning: .failure(engine.unavailable)) }
         }
@@ -76,7 +77,13 @@ extension Store {
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
             let engine = engine
-            let isQueued = engine.writer.enqueue { continuation.resume(returning: engine.result(on: engine.door.current, body)) }
+            // Before the job below, on the same thread.
+            engine.retryDiskIfDue()
+            let isQueued = engine.writer.enqueue {
+                // Somebody may have taken the files away: what is written into them then is gone.
+                if let database = engine.door.current { engine.reopenIfMoved(database) }
+                continuation.resume(returning: engine.result(on: engine.door.current, body))
+            }
             if !isQueued { continuation.resume(returning: .failure(engine.unavailable)) }
         }
         return try result.get()

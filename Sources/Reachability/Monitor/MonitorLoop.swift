@@ -137,7 +137,7 @@ final class MonitorLoop {
         }
         if isDue(&evaluateAt) { mayDiffer = true }
         if isDue(&lookAgainAt) {
-            netlink?.waitForChanges()
+            waitForChanges()
             mayDiffer = true
         }
         if isDue(&reloadAt) { if reload() { mayDiffer = true } }
@@ -149,6 +149,12 @@ final class MonitorLoop {
         }
         if isDue(&retryNamesAt) { retryNames(now) }
         return mayDiffer
+    }
+
+    /// By a socket of its own: the kernel may hold its lock for long, and others who look need not wait for it.
+    private func waitForChanges() {
+        guard netlink != nil, var queries = try? NetlinkQuerySocket() else { return }
+        queries.waitForChanges()
     }
 
     private func handle(_ wake: MonitorRun.Wake) -> Bool {

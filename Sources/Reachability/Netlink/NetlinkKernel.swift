@@ -79,9 +79,6 @@ final class NetlinkKernel: Kernel {
         }
     }
 
-    /// Returns when a change that the kernel has told of is done, too.
-    func waitForChanges() { state.withLock { $0.queries.waitForChanges() } }
-
     /// Events keep the table.
     func readInterfaces() {}
 
