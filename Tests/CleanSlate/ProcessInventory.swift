@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Persistence
 internal import ScopedNet
 internal import ScopedNetTesting
 
@@ -15,7 +16,7 @@ package struct ProcessInventory: Equatable, Sendable {
 
     /// The thread of a session, of a monitor, of a store, of a server's event loop. libcurl's resolver threads bear the name of the thread that
     /// made them.
-    private static let threadNames = ["scopednet", "reachability", "store-reader", "store-writer", "NIO-ELT"]
+    private static let threadNames = ["scopednet", "reachability", "NIO-ELT"]
 
     package static func now() -> ProcessInventory {
         var inventory = ProcessInventory()
@@ -24,6 +25,8 @@ package struct ProcessInventory: Equatable, Sendable {
             let text = String(decoding: name, as: UTF8.self)
             if let name = threadNames.first(where: { text.hasPrefix($0) }) { inventory.threads[name, default: 0] += 1 }
         }
+        // A store's are counted by itself.
+        inventory.threads.merge(SystemThread.census) { $0 + $1 }
         for descriptor in entries(of: "/proc/self/fd") {
             // One of them is the folder being read, which is closed again by now.
             guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)") else { continue }

@@ -2,7 +2,7 @@ import CStore
 import Glibc
 
 /// Threads of this module: small, detached, with the program's signals blocked.
-enum SystemThread {
+package enum SystemThread {
     private final class Body {
         let name: String
         let run: () -> Void
@@ -11,6 +11,14 @@ enum SystemThread {
             self.run = run
         }
     }
+
+    /// How many threads of each name have not come to their end. Exact: the kernel's names are inherited by whatever a thread starts, and a thread
+    /// that has ended is listed until the C library is done with it.
+    private static let running = Lock<[String: Int]>([:])
+
+    package static var census: [String: Int] { running.withLock { $0.filter { $0.value > 0 } } }
+
+    private static func count(_ name: String, by change: Int) { running.withLock { $0[name, default: 0] += change } }
 
     /// - Returns: false when the process can have no further thread.
     static func spawn(name: String, _ body: sending @escaping () -> Void) -> Bool {
@@ -28,6 +36,7 @@ enum SystemThread {
         sigfillset(&blocked)
         for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS] { sigdelset(&blocked, fault) }
         pthread_sigmask(SIG_BLOCK, &blocked, &old)
+        count(name, by: 1)
         let code = pthread_create(
             &thread, &attributes,
             { argument in
@@ -35,10 +44,14 @@ enum SystemThread {
                 let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
                 pthread_setname_np(pthread_self(), body.name)
                 body.run()
+                SystemThread.count(body.name, by: -1)
                 return nil
             }, box.toOpaque())
         pthread_sigmask(SIG_SETMASK, &old, nil)
-        if code != 0 { box.release() }
+        if code != 0 {
+            box.release()
+            count(name, by: -1)
+        }
         return code == 0
     }
 }
