@@ -103,7 +103,8 @@ extension ResumeDecision {
     /// A 416 says how long the file is, and which version that is, or it says nothing.
     private static func isWhole(_ head: CacheHead, _ asked: PartRequest, _ request: PartRecord) -> Bool {
         guard let content = ContentRange(head.fields), content.range == nil, content.completeLength == asked.size,
-            asked.record.isAnswered(by: request.finalURL)
+            // What the first response said of its length holds: the end of a part is not the end of the file.
+            asked.record.total ?? asked.size == asked.size, asked.record.isAnswered(by: request.finalURL)
         else { return false }
         if let known = asked.record.tag.flatMap({ EntityTag($0) }) {
             return EntityTag(of: head.fields)?.matchesStrongly(known) ?? false

@@ -35,6 +35,12 @@ extension RunCore {
         abandonWait(number)
     }
 
+    /// Begins with the first transfer, or with what has to be asked before it.
+    func beginTotalTime() {
+        guard let total = template.options.timeouts.total, exchange.deadline == nil else { return }
+        exchange = exchange.due(session.timing.now() &+ total.nanoseconds)
+    }
+
     /// Whether a question may still be put. Where not, nobody else may have seen that the run is over, and it leaves from here.
     private func mayBeAsked(_ number: UInt64) -> Bool {
         if mayGoOn { return true }

@@ -24,6 +24,7 @@ extension RunCore {
         drive.authentication = state
         state.noteFields(intent.headers.fields, template.url)
         if let source = state.tokens(for: template.url), source.readyToken == nil {
+            beginTotalTime()
             return ask({ await source.result(insteadOf: nil) }) { run, token in run.goOn(withFirst: token) }
         }
         goOn(withFirst: state.volunteer(template.url), turn)

@@ -104,7 +104,7 @@ extension RunCore {
                 session.admission.payIn(originID)
                 session.link.noteRetries(to: template.url)
             }
-            if let total = template.options.timeouts.total { exchange = exchange.due(session.timing.now() &+ total.nanoseconds) }
+            beginTotalTime()
         }
         if let visit = drive.cache { visit.sentAt = visit.cache.clock() }
         let transfer = exchange

@@ -195,6 +195,21 @@ import Testing
         }
     }
 
+    @Test func theTotalTimeGoesOnWhileTheFirstTokenIsMade() async throws {
+        try await withDoor { wire async throws in
+            let tokens = TokenSource { _ in
+                try await Task.sleep(for: .seconds(60))
+                return "new"
+            }
+            let request = wire.get("/a") {
+                $0.authentication = .tokens(tokens)
+                $0.timeouts.total = .milliseconds(200)
+            }
+            #expect(try await request.failure().code == .totalTimeout)
+            #expect(wire.server.requests.isEmpty)
+        }
+    }
+
     /// The closure may use a session whose requests carry the same source's tokens.
     @Test func aRenewalDoesNotWaitForItself() async throws {
         try await withWire { wire async throws in

@@ -181,6 +181,9 @@ import Testing
         #expect(decide(416, [("Content-Range", "bytes 0-3/400"), tag], unsized) == .again(.nothingLeft))
         #expect(decide(416, [tag], unsized) == .again(.nothingLeft))
         #expect(decide(416, [("Content-Range", "bytes */400"), tag], unsized, from: "http://b.test/") == .again(.nothingLeft))
+        // The first response said that there is more.
+        #expect(decide(416, [("Content-Range", "bytes */400"), tag]) == .again(.nothingLeft))
+        #expect(decide(416, [("Content-Range", "bytes */400"), tag], Self.record(total: 400)) == .complete)
         let dated = Self.record(tag: nil, lastModified: Self.old, total: nil)
         #expect(decide(416, [("Content-Range", "bytes */400"), ("Last-Modified", Self.old)], dated) == .complete)
         #expect(decide(416, [("Content-Range", "bytes */400")], dated) == .again(.nothingLeft))
