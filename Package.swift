@@ -166,7 +166,7 @@ if !leanBuild {
         // Servers nobody here wrote, as `Scripts/with-servers` starts them; without them its suites are skipped.
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["CleanSlate", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["CleanSlate", "ScopedNet", "ScopedNetFoundation", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: settings
         ),
         .executableTarget(

@@ -53,6 +53,8 @@ let package = Package(
             swiftSettings: settings,
             linkerSettings: [
                 .unsafeFlags(["-static-stdlib"]),
+                .linkedLibrary("CoreFoundation"),
+                .linkedLibrary("_FoundationICU"),
                 .linkedLibrary("_FoundationCollections"),
                 .linkedLibrary("_FoundationCShims"),
                 .linkedLibrary("swiftSynchronization"),

@@ -69,6 +69,12 @@ static inline CURLcode scurl_set_close_callback(CURL *_Nonnull easy, scurl_close
     return (curl_easy_setopt)(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
 }
 
+/// The SSL (ssl(7)) of the connection this transfer has at the moment; NULL without TLS, and where libcurl's TLS library is not OpenSSL.
+static inline void *_Nullable scurl_openssl_session(CURL *_Nonnull easy) {
+    struct curl_tlssessioninfo *info = NULL;
+    if ((curl_easy_getinfo)(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
+    return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
+}
 // curl_easy_getinfo
 static inline CURLcode scurl_get_long(CURL *_Nonnull easy, CURLINFO info, long *_Nonnull value) {
     return (curl_easy_getinfo)(easy, info, value);

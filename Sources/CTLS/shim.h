@@ -19,6 +19,11 @@ static inline const char *_Nullable stls_server_name(X509_STORE_CTX *_Nonnull st
     return ssl ? SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) : NULL;
 }
 
+/// Whether a call of the info callback says that the peer ended the connection by the book (SSL_CTX_set_info_callback(3)).
+static inline int stls_is_close_notify(int where, int value) {
+    return (where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && (value & 0xff) == SSL_AD_CLOSE_NOTIFY;
+}
+
 // STACK_OF(X509)
 static inline STACK_OF(X509) *_Nullable stls_chain_new(void) { return sk_X509_new_null(); }
 static inline int stls_chain_count(const STACK_OF(X509) *_Nullable chain) { return sk_X509_num(chain); }
@@ -29,6 +34,12 @@ static inline void stls_chain_free(STACK_OF(X509) *_Nonnull chain) { sk_X509_pop
 
 // Macros Swift cannot import.
 static const unsigned long STLS_PARTIAL_CHAIN = X509_V_FLAG_PARTIAL_CHAIN;
+#ifdef SSL_OP_IGNORE_UNEXPECTED_EOF
+static const uint64_t STLS_IGNORE_UNEXPECTED_EOF = SSL_OP_IGNORE_UNEXPECTED_EOF;
+#else
+// OpenSSL before 3.0 always tells the one from the other.
+static const uint64_t STLS_IGNORE_UNEXPECTED_EOF = 0;
+#endif
 static const unsigned int STLS_NO_PARTIAL_WILDCARDS = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
 
 #endif

@@ -90,7 +90,8 @@ public struct NetworkError: Error, Sendable {
         // What the server sent
         /// The response is not HTTP.
         public static let badResponse = Code(.badResponse)
-        /// The body ended before its framing said so.
+        /// The body ended before its framing said so; or it ends with a TLS connection, and that ended without close_notify (RFC 9112 section 9.8,
+        /// ``TLSConfiguration/dangerouslyAcceptsMissingCloseNotify``).
         public static let truncatedBody = Code(.truncatedBody)
         public static let headersTooLarge = Code(.headersTooLarge)
         public static let bodyTooLarge = Code(.bodyTooLarge)

@@ -17,14 +17,11 @@ enum Main {
         interruption.await()
     }
 
-    /// One that was closed by whoever started this would be given to a socket or a file of ours, and then be written to.
+    /// One that was closed by whoever started this would be given to a socket or a file of ours, and then be written to. What takes its place
+    /// opens the wrong way round: to use it fails, as it would have.
     private static func openStandardDescriptors() {
-        while true {
-            let descriptor = open("/dev/null", O_RDWR)
-            guard descriptor >= 0, descriptor <= 2 else {
-                if descriptor > 2 { close(descriptor) }
-                return
-            }
+        for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
         }
     }
 

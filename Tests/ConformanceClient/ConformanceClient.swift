@@ -15,6 +15,9 @@ struct ConformanceClient {
         }
         if words.first == "transfer" { return try await LargeTransfer.run(Array(words.dropFirst())) }
         if words.first == "resume", words.count == 3 { return await ResumedDownload.run(url: words[1], file: words[2]) }
+        if words.first == "identity", words.count == 5 {
+            return await IdentifiedExchange.run(url: words[1], authority: words[2], certificate: words[3], key: words[4])
+        }
         let input = try FileHandle.standardInput.readToEnd() ?? Data()
         let request = try JSONDecoder().decode(ClientRequest.self, from: input)
         let clock = SharedClock(request.clock)

@@ -60,6 +60,7 @@ private struct Samples: Sendable {
     }
 }
 
+/// RCH-7
 @Suite(.leavesNothing) struct ReachabilityDocumentationTests {
     private static let root = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

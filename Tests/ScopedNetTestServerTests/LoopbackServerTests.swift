@@ -66,6 +66,20 @@ struct LoopbackServerTests {
         }
     }
 
+    @Test func rawBytesThatEndThemselvesLeaveTheConnectionOpen() async throws {
+        try await withServer { server async throws in
+            let bytes = "HTTP/1.1 200 \r\nContent-Length: 1\r\n\r\nx"
+            server.enqueue(.raw(bytes).ending(.keepAlive))
+            server.enqueue(.raw(bytes))
+            let client = try RawClient(port: server.port)
+            for _ in 0..<2 { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+
+            #expect(await client.read() == bytes + bytes)
+            #expect(server.connectionsAccepted == 1)
+            client.close()
+        }
+    }
+
     @Test func headHasTheLengthAndNoBody() async throws {
         try await withServer { server async throws in
             server.on("/", .ok("hello"))

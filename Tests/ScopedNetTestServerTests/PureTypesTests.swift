@@ -33,6 +33,7 @@ import Testing
         #expect(steps(body.stalling(.afterBytes(3))) == [.body(3), .stall, .body(nil), .finish([:])])
         #expect(steps(body.stalling(.afterBytes(3)).ending(.reset(afterBytes: 3))) == [.body(3), .stall, .cut(.reset)])
         #expect(steps(body.stalling(.afterBytes(9)).ending(.truncate(afterBytes: 3))) == [.body(3), .cut(.close)])
+        #expect(steps(body.ending(.closeWithoutNotify(afterBytes: 3))) == [.body(3), .cut(.closeWithoutNotify)])
         #expect(steps(body.delayed(by: .seconds(1)).ending(.hangUp)) == [.pause(.seconds(1)), .cut(.close)])
     }
 

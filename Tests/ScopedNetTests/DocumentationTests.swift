@@ -519,6 +519,7 @@ private struct Samples: Sendable {
         await server.stop()
     }
 
+    // Defect 50
     @Test @MainActor func theViewModelLoads() async throws {
         try await visit { _, session, _ in
             let model = Samples.FeedModel(session: session)
@@ -531,6 +532,7 @@ private struct Samples: Sendable {
         }
     }
 
+    // S2-1, defect 18
     @Test @MainActor func theViewModelTakesItsRequestWithIt() async throws {
         try await visit { _, session, server in
             server.on("/api/posts", .ok("[]").stalling(.beforeHead))
@@ -574,6 +576,7 @@ private struct Samples: Sendable {
         }
     }
 
+    // YTK-6
     @Test func awaitingWorks() async throws {
         try await visit { samples, session, server in
             #expect(try await samples.titles(session) == ["One", "Two"])
@@ -660,6 +663,7 @@ private struct Samples: Sendable {
         }
     }
 
+    // SES-12
     @Test func theObserverCounts() async throws {
         try await visit { samples, session, _ in
             let tally = Samples.Tally()
@@ -671,6 +675,7 @@ private struct Samples: Sendable {
         }
     }
 
+    // SES-3
     @Test func tabsEndWithTheirPage() async throws {
         try await visit { _, session, server in
             var page: Samples.Page? = Samples.Page()

@@ -133,6 +133,19 @@ import Testing
         }
     }
 
+    /// Nothing reaches standard output, nor comes from standard input, where there is none: that is no success.
+    @Test func aClosedStandardDescriptorIsAnError() async throws {
+        try await withServer { server in
+            server.on("/*", .ok("text"))
+            let get = try await shell("$T get \(server.url)/ >&-")
+            #expect(get.status == 23, "\(get)")
+            let upload = try await shell("$T upload - \(server.url)/up <&-")
+            #expect(upload.status == 26, "\(upload)")
+            let quiet = try await shell("$T get \(server.url)/ 2>&-")
+            #expect(quiet.status == 0 && quiet.output == "text", "\(quiet)")
+        }
+    }
+
     /// The reader of standard error leaves: that is no reason to end a download, nor to leave half of one.
     @Test func aClosedStandardErrorDoesNotMatter() async throws {
         let folder = try Folder()

@@ -121,6 +121,37 @@ import Testing
         }
     }
 
+    /// As for curl; a file of that name has a folder in front of it.
+    @Test func aDashIsStandardOutput() async throws {
+        let folder = try Folder()
+        try await withServer { server in
+            server.on("/hello", .ok("Hello"))
+            let command = "cd '\(folder.url.path)' && $T get -o"
+            #expect(try await shell("\(command) - \(server.url)/hello").output == "Hello")
+            #expect(folder.names == [])
+            #expect(try await shell("\(command) ./- \(server.url)/hello").output == "")
+            #expect(try folder.text("-") == "Hello")
+            let download = try await tool("download", "-o", "-", server.url + "/hello")
+            #expect(download.status == 64 && download.errors.contains("scopednet get prints the body"))
+        }
+    }
+
+    /// RFC 9112 section 9.8; the certificate is verified in any case.
+    @Test func aCutConnectionIsToldApart() async throws {
+        let folder = try Folder()
+        let authority = try TestAuthority()
+        let file = folder.path("ca.pem")
+        try authority.certificatePEM.write(toFile: file, atomically: true, encoding: .utf8)
+        try await withServer(.init(tls: try authority.makeServerIdentity())) { server in
+            server.on("/", ScriptedResponse.ok("Hello").framed(.untilClose).ending(.closeWithoutNotify(afterBytes: 5)))
+            let cut = try await tool("get", "--cacert", file, server.url + "/")
+            #expect(cut.status == 18 && cut.errors.contains("--allow-missing-close-notify"), "\(cut)")
+            let taken = try await tool("get", "--cacert", file, "--allow-missing-close-notify", server.url + "/")
+            #expect(taken.status == 0 && taken.output == "Hello", "\(taken)")
+            #expect(try await tool("get", "--allow-missing-close-notify", server.url + "/").status == 60)
+        }
+    }
+
     @Test func verboseShowsWhatHappensAndMasksSecrets() async throws {
         try await withServer { server in
             server.on("/old", .redirect(to: "/new"))
@@ -139,10 +170,9 @@ import Testing
     // MARK: Failures
 
     @Test func nobodyListens() async throws {
-        let server = LoopbackServer()
-        try await server.start()
-        let url = server.url
-        await server.stop()
+        let reservation = try PortReservation(forIPv6: true)
+        defer { withExtendedLifetime(reservation) {} }
+        let url = "http://127.0.0.1:\(reservation.port)"
         let result = try await tool("get", url + "/")
         #expect(result.status == 7)
         #expect(result.output == "")
@@ -183,11 +213,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (["get"], "url"), (["get", "--timeout", "-1", "http://h/"], "--timeout"), (["get", "--timeout", "soon", "http://h/"], "soon"),
+        (["get"], "url"), (["get", "--timeout", "-5", "http://h/"], "--timeout takes a number of seconds above 0"),
+        (["get", "--timeout", "soon", "http://h/"], "soon"),
         (["get", "-H", "no colon", "http://h/"], "no colon"), (["get", "-H", "X: a\nY: b", "http://h/"], "line feed"),
         (["get", "-X", "A B", "http://h/"], "A B"), (["get", "--bogus", "http://h/"], "--bogus"), (["fetch"], "fetch"),
         (["download", "http://h/"], "--output"), (["download", "-o", "folder/", "http://h/"], "folder"), (["watch", "-n", "0"], "--count"),
-        (["path", "--wait", "-1"], "--wait"), (["path", "http://"], "http://"),
+        (["watch", "-n", "-1"], "--count takes a count of 1 or more"), (["watch", "--count", "-12"], "--count takes a count of 1 or more"),
+        (["cache", "list", "-n", "-1", "x"], "--count takes a count of 1 or more"),
+        (["path", "--wait", "-1"], "--wait takes a number of seconds of 0 or more"), (["path", "http://"], "http://"),
     ])
     func wrongUsageIs64AndSaysWhat(_ arguments: [String], _ word: String) async throws {
         let result = try await ProgramRun([toolPath] + arguments).result()

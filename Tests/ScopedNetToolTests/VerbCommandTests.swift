@@ -34,6 +34,40 @@ import Testing
         }
     }
 
+    /// Numbers that no type of ours holds, and what else a decoder would have changed.
+    @Test func whatIsJSONIsSentAsItIsWritten() async throws {
+        let folder = try Folder()
+        try Data("\u{FEFF}{ \"n\": 1.50 }\n".utf8).write(to: folder.url.appending(path: "j"))
+        try await withServer { server in
+            server.on("/items", .ok(""))
+            let result = try await tool(
+                "post", server.url + "/items", "id:=12345678901234567890123", "huge:=1e400", "small:=0.1000000000000000055",
+                #"twice:={"a":1,"a":2}"#, #"file:=@\#(folder.path("j"))"#, #"we"ird=a/"b"#, "huge2:=-0", "id2:=1", "id2:=2")
+            #expect(result.status == 0, "\(result)")
+            let body = text(try await server.takeRequest())
+            let expected = [
+                "{\"file\":{ \"n\": 1.50 }\n", #""huge":1e400"#, #""huge2":-0"#, #""id":12345678901234567890123"#, #""id2":2"#,
+                #""small":0.1000000000000000055"#, #""twice":{"a":1,"a":2}"#, #""we\"ird":"a/\"b"}"#,
+            ]
+            #expect(body == expected.joined(separator: ","))
+        }
+    }
+
+    @Test func whatIsNoJSONIsSaidInItsWords() async throws {
+        let folder = try Folder()
+        try Data([0x22, 0xFF, 0x22]).write(to: folder.url.appending(path: "j"))
+        let file = folder.path("j")
+        let cases = [
+            ("a:={b:1}", "a: what follows := is no JSON: a member of an object has no name in double quotes\n  write text as a=VALUE"),
+            ("a:=[1", "a: what follows := is no JSON: an array lacks its end, or a comma\n  write text as a=VALUE"),
+            ("a:=@\(file)", "a: \(file) is no JSON: it is no text in UTF-8\n  write text as a=@\(file)"),
+        ]
+        for (item, words) in cases {
+            let result = try await tool("post", "http://127.0.0.1:9/", item)
+            #expect(result.status == 64 && result.errors == "scopednet: \(words)\n", "\(result)")
+        }
+    }
+
     @Test func itemsMakeAForm() async throws {
         try await withServer { server in
             server.on("/form", .ok(""))
@@ -303,10 +337,15 @@ import Testing
         (["get", "-u", "a:b", "-H", "Authorization: x", "http://h/"], "either"), (["post", "http://h/", "a=@-", "b:=@-"], "once"),
         (["get", "-u", "a:b", "--bearer", "t", "http://h/"], "--bearer"),
         (["get", "--bearer", "a\nb", "http://h/"], "line feed"), (["get", "--limit-rate", "fast", "http://h/"], "--limit-rate"),
-        (["get", "--retry", "-1", "http://h/"], "--retry"), (["get", "-o", "x/", "http://h/"], "--output"),
-        (["get", "-o", "x", "-O", "http://h/"], "--remote-name"), (["get", "--json", "-i", "http://h/"], "--include"),
+        (["get", "--retry", "-1", "http://h/"], "--retry takes a count of 0 to 100"),
+        (["get", "--connect-timeout", "-10", "http://h/"], "--connect-timeout takes a number of seconds above 0"),
+        (["get", "--max-redirects", "-1", "http://h/"], "--max-redirects takes a count of 0 or more"),
+        (["get", "--limit-rate", "-5k", "http://h/"], "and not '-5k'"), (["get", "http://h/", "--timeout"], "Missing value"),
+        (["get", "--timeout", "--json", "http://h/"], "--json"), (["get", "-o", "x/", "http://h/"], "--output"),
+        (["get", "-o", "x", "-O", "http://h/"], "exclude each other"), (["get", "--json", "-i", "http://h/"], "--include"),
         (["upload", "http://h/"], "url"), (["upload", "--type", "nonsense", "f", "http://h/"], "nonsense"),
-        (["upload", "-X", "A B", "f", "http://h/"], "A B"), (["download", "-o", "x", "-O", "http://h/"], "--output"),
+        (["upload", "-X", "A B", "f", "http://h/"], "A B"),
+        (["download", "-o", "x", "-O", "http://h/"], "--output and --remote-name exclude each other"),
         (["post", "http://h/", "a:=nonsense"], "no JSON"),
     ])
     func wrongUsageSaysWhat(_ arguments: [String], _ word: String) async throws {

@@ -6,7 +6,8 @@ import Testing
 
 @testable import ScopedNet
 
-/// Eight threads start, cancel, drop and end at random. Each run must end exactly once, and nothing may be called after a silence was promised.
+/// Eight threads start, cancel, drop and end at random. Each run must end exactly once, and nothing may be called after a silence was promised
+/// (THR-2, defect 28).
 @Suite(.leavesNothing(objects: false), .serialized) struct RaceHammerTests {
     /// What one run was told, from any thread.
     final class Record: Sendable {
@@ -171,6 +172,7 @@ import Testing
 
     private static func scaled(_ count: Int) -> Int { count / 100 * scale }
 
+    // Defect 20
     @Test func againstAChaoticTransport() async throws {
         let chaos = ChaosTransport()
         var configuration = Session.Configuration(transport: chaos, agent: RequestAgent())

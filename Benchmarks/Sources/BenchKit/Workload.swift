@@ -45,11 +45,12 @@ public final class Workload: Sendable {
         guard requests > 0 else { return }
         let workload = Workload(client, work, url, requests: requests, expected: expected)
         let lanes = min(inFlight, requests)
-        switch door {
-        case .closure:
-            for _ in 0..<lanes { workload.startNext() }
-        case .async:
+        switch (door, work) {
+        case (.async, .get), (.async, .decode):
             Task.detached { await workload.runLanes(lanes) }
+        // Files have one door: what is beside them costs nothing.
+        case (.closure, _), (_, .upload), (_, .download):
+            for _ in 0..<lanes { workload.startNext() }
         }
         workload.done.wait()
     }

@@ -4,7 +4,7 @@
 /// budget. Three rules hold whatever the numbers are: the body must be replayable, nothing of the response may have been
 /// delivered, and the method must be idempotent (RFC 9110 section 9.2.2) or the request cannot have reached the server.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The most attempts of one run, the first one included. 1 turns retries off.
+    /// The most attempts of one run, the first one included. 1 turns retries off; a request with less is `invalidOption`.
     public var maxAttempts: Int
     /// The kinds of transport failure that are retried. The default is all.
     public var triggers: RetryTrigger

@@ -68,7 +68,8 @@ extension Request {
     // MARK: Responses
 
     /// Decides about an accepted response that has come over the network, before its body is read and before ``onResponseHead(fileID:line:_:)``.
-    /// See ``ResponseDisposition``. Asked once for each attempt that gets so far; not about errors, and not about stored responses.
+    /// See ``ResponseDisposition``. Asked once for each attempt that gets so far; not about errors, stored responses, and the
+    /// rest of a file that was begun before (``DownloadOptions/resumes``).
     @discardableResult
     public func onDisposition(
         fileID: StaticString = #fileID, line: Int = #line,

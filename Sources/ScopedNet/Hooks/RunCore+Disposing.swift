@@ -2,6 +2,8 @@ import FoundationEssentials
 
 /// An accepted head has come: the program may decide what becomes of its body, which waits for that.
 extension RunCore {
+    private typealias UsualPlace = @Sendable () throws(NetworkError) -> (to: BodyDestination, file: FileSink?)
+
     /// Bodies of this run may wait for an answer.
     var holdsBodies: Bool { hook { $0.disposition } != nil || template.destination != nil && hook { $0.destination } != nil }
 
@@ -13,7 +15,7 @@ extension RunCore {
         let held = HeldResponse()
         drive.held = held
         // Here, where the run is in hand.
-        let usual = place(head)
+        let usual = placeWithoutHooks(head)
         let call = HookCall { question.drop() }
         let key = Self.askWait(transfer.number)
         setWait(call, exchange: key)
@@ -44,26 +46,48 @@ extension RunCore {
             canBecomeDownload: stream == nil && decoder.takesFile)
     }
 
+    /// What an allowed body does without hooks. A part is begun anew when it is: one that is refused leaves what was there.
+    private func placeWithoutHooks(_ head: ResponseHead) -> UsualPlace {
+        if stream == nil, let path = template.destination, let begin = drive.download?.beginningWhole(path) {
+            return { () throws(NetworkError) in
+                let file = try begin()
+                return (.file(file), file)
+            }
+        }
+        let place = place(head)
+        return { place }
+    }
+
     /// On a thread of the concurrency runtime, while the transfer has the run: nothing of that may be touched here.
     private func take(
-        _ answer: ResponseQuestion.Answer, _ head: ResponseHead, _ held: HeldResponse, _ transfer: TransferID,
-        _ usual: (to: BodyDestination, file: FileSink?)
+        _ answer: ResponseQuestion.Answer, _ head: ResponseHead, _ held: HeldResponse, _ transfer: TransferID, _ usual: UsualPlace
     ) {
         // Too late: another attempt may be on its way.
         guard held.isWanted else { return }
         switch answer {
-        case .usual: allow(head, held, usual)
+        case .usual: allow(head, held, transfer, usual)
         case .file(let path):
             let file = FileSink(destination: path)
             allow(head, held, (.file(file), file))
-        case .fail(let error):
-            held.settle(.fail(hookError(error)))
-            session.transport.cancel(transfer)
+        case .fail(let error): refuse(hookError(error), held, transfer)
         case .cancel:
             _ = cancel(.explicit)
             // Others need the work, or a callback is running that had been admitted before.
-            if mayGoOn { allow(head, held, usual) }
+            if mayGoOn { allow(head, held, transfer, usual) }
         }
+    }
+
+    private func allow(_ head: ResponseHead, _ held: HeldResponse, _ transfer: TransferID, _ usual: UsualPlace) {
+        do throws(NetworkError) { allow(head, held, try usual()) } catch {
+            var error = error
+            error.requestID = id
+            refuse(error, held, transfer)
+        }
+    }
+
+    private func refuse(_ error: NetworkError, _ held: HeldResponse, _ transfer: TransferID) {
+        held.settle(.fail(error))
+        session.transport.cancel(transfer)
     }
 
     private func allow(_ head: ResponseHead, _ held: HeldResponse, _ place: (to: BodyDestination, file: FileSink?)) {

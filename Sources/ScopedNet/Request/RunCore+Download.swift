@@ -43,8 +43,7 @@ extension RunCore {
         case .taken: throw .targetInUse(names.target)
         case .leaving(let claim): return claim
         case .granted(let claim):
-            // A body that waits for the program is nobody's part yet.
-            let keepsPart = template.options.downloads.resumes && mayResume && !holdsBodies
+            let keepsPart = template.options.downloads.resumes && mayResume
             let download = DownloadState(claim: claim, keepsPart: keepsPart, asksForRange: asksForRange)
             drive.download = download
             guard keepsPart else { return nil }
@@ -201,14 +200,11 @@ extension RunCore {
 
     /// Where the whole file goes: into the part where it could be gone on with, else where every download goes.
     func wholeFile(_ path: String) -> BodyDestination {
-        let download = drive.download
-        guard let download, let claim = download.claim, download.keepsPart else { return temporaryFile(path) }
+        guard let download = drive.download, let begin = download.beginningWhole(path) else { return temporaryFile(path) }
         do throws(NetworkError) {
-            let isKept = try claim.use { (part: DownloadPart) throws(NetworkError) in
-                try part.restart(download.nextRecord)
-                return part.record != nil
-            }
-            return isKept ? sink(download, count: 0) ?? temporaryFile(path) : temporaryFile(path)
+            let file = try begin()
+            download.file = file
+            return .file(file)
         } catch { return refuse(error, download) ?? temporaryFile(path) }
     }
 

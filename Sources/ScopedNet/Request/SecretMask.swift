@@ -45,8 +45,9 @@ public struct SecretMask: Sendable, Hashable {
         let authority = url[schemeEnd..<authorityEnd]
         var masked = String(url[..<schemeEnd])
         // Where userinfo ends in a text that is no URL is anybody's guess: `https://ann:s/cret@host/` has a password with a slash.
-        let isClear = !url[authorityEnd...].utf8.contains(UInt8(ascii: "@")) || URLText.scheme(of: url) == nil
-        if !isClear, (try? RequestURL(url)) == nil { return "(malformed URL)" }
+        let whole = url.utf8.starts(with: "//".utf8) ? "http:" + url : url
+        let isClear = !url[authorityEnd...].utf8.contains(UInt8(ascii: "@")) || URLText.scheme(of: whole) == nil
+        if !isClear, (try? RequestURL(whole)) == nil { return "(malformed URL)" }
         if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
             masked += Self.placeholder + authority[at...]
         } else {
@@ -61,14 +62,13 @@ public struct SecretMask: Sendable, Hashable {
         return masked + rest[..<queryStart] + "?" + maskedForm(query) + maskedFragment(rest[fragmentStart...])
     }
 
-    /// Behind the first `://`, or the start.
+    /// Behind the two slashes before an authority (RFC 3986 section 3.2), or the start where there is none: those in a path or a query are no
+    /// such slashes.
     private static func endOfScheme(_ url: String) -> String.Index {
-        var index = url.startIndex
-        while let colon = url.utf8[index...].firstIndex(of: UInt8(ascii: ":")) {
-            if url.utf8[colon...].starts(with: "://".utf8) { return url.utf8.index(colon, offsetBy: 3) }
-            index = url.utf8.index(after: colon)
-        }
-        return url.startIndex
+        guard let slash = url.utf8.firstIndex(where: { isOne($0, of: "/?#") }), url.utf8[slash...].starts(with: "//".utf8),
+            slash == url.startIndex || url.utf8[url.utf8.index(before: slash)] == UInt8(ascii: ":")
+        else { return url.startIndex }
+        return url.utf8.index(slash, offsetBy: 2)
     }
 
     /// The items of a query or of a form (`a=b&c=d`) without the values of suspicious ones.

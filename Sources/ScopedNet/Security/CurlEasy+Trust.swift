@@ -21,9 +21,28 @@ extension CurlEasy {
         }
         guard !peers.isEmpty else { return CURLE_SSL_CONNECT_ERROR }
         let check = TrustCheck(peers: peers)
-        guard TrustCallbacks.install(check, in: context) else { return CURLE_OUT_OF_MEMORY }
+        let isInstalled = TrustCallbacks.install(check, in: context, toleratesCut: tls.dangerouslyAcceptsMissingCloseNotify)
+        guard isInstalled else { return CURLE_OUT_OF_MEMORY }
         trustCheck = check
         return CURLE_OK
+    }
+
+    /// Over TLS the end of the connection ends a body only where the server said that it would close: who sits in between can cut it off anywhere
+    /// (RFC 9112 section 9.8). Once libcurl has read the end it gives the connection up, and with it who could tell. Where the connection is one to
+    /// a proxy that is asked for an `http` URL, that proxy is the server.
+    func expectCloseNotify() {
+        closing = nil
+        guard parser.isFramedByClose, let transfer, transfer.method != .head,
+            !loop.settings.tls.dangerouslyAcceptsMissingCloseNotify
+        else { return }
+        closing = scurl_openssl_session(handle).flatMap { TrustCallbacks.check(of: OpaquePointer($0)) }
+    }
+
+    /// nil: all of it came.
+    func truncation(_ code: CURLcode) -> NetworkError? {
+        guard let closing, !closing.heardCloseNotify, code == CURLE_OK || CurlError(easy: self, code: code).isUnexpectedEnd
+        else { return nil }
+        return error(.truncatedBody, "the connection ended without the close_notify that ends the body: it may have been cut short")
     }
 
     /// To those who look, before what comes of the connection.

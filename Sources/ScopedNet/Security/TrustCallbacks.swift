@@ -27,8 +27,26 @@ enum TrustCallbacks {
         return Unmanaged<TrustCheck>.fromOpaque(content)._withUnsafeGuaranteedRef { $0.verify(verification) ? 1 : 0 }
     }
 
+    private static let inform: @convention(c) (OpaquePointer?, Int32, Int32) -> Void = { session, place, value in
+        guard let session, stls_is_close_notify(place, value) != 0 else { return }
+        withCheck(of: session) { $0.noteCloseNotify() }
+    }
+
+    /// The check of a connection, which outlives the connection where it is kept.
+    static func check(of session: OpaquePointer) -> TrustCheck? {
+        var found: TrustCheck?
+        withCheck(of: session) { found = $0 }
+        return found
+    }
+
+    private static func withCheck(of session: OpaquePointer, _ use: (TrustCheck) -> Void) {
+        guard let context = SSL_get_SSL_CTX(session), let content = SSL_CTX_get_ex_data(context, place) else { return }
+        Unmanaged<TrustCheck>.fromOpaque(content)._withUnsafeGuaranteedRef(use)
+    }
+
+    /// - Parameter toleratesCut: the end of a connection is left to libcurl, which does not ask whether the peer closed it.
     /// - Returns: false when there was no memory; the connection must not be made then.
-    static func install(_ check: TrustCheck, in context: OpaquePointer) -> Bool {
+    static func install(_ check: TrustCheck, in context: OpaquePointer, toleratesCut: Bool) -> Bool {
         let place = place
         guard place >= 0 else { return false }
         let content = Unmanaged.passRetained(check)
@@ -37,6 +55,10 @@ enum TrustCallbacks {
             return false
         }
         SSL_CTX_set_cert_verify_callback(context, verify, content.toOpaque())
+        // To tell a connection that was closed from one that was cut (RFC 9112 section 9.8). libcurl 7 takes the one for the other without asking
+        // OpenSSL; later ones have OpenSSL do so by this option, and without it it is an error (SSL_CTX_set_options(3)).
+        SSL_CTX_set_info_callback(context, inform)
+        if !toleratesCut { SSL_CTX_clear_options(context, STLS_IGNORE_UNEXPECTED_EOF) }
         // libcurl switches it off where any certificate is accepted, and a rejection would change nothing (SSL_CTX_set_verify(3)).
         if check.hasPins { SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil) }
         return true

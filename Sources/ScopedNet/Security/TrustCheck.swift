@@ -31,6 +31,9 @@ final class TrustCheck {
     /// Names that do not match without pins: libcurl compares them itself, after the handshake, and has the last word.
     private(set) var doubt: TrustFailure?
 
+    /// The peer said that it would send no more (close_notify, RFC 8446 section 6.1).
+    private(set) var heardCloseNotify = false
+
     init(peers: [Peer]) {
         self.peers = peers
         LiveObjects.born(.trustCheck)
@@ -40,6 +43,8 @@ final class TrustCheck {
 
     /// Whether a rejection must end the handshake even though ``TLSConfiguration/dangerouslyAcceptsAnyCertificate`` is set.
     var hasPins: Bool { peers.contains { $0.entry.rule != .system } }
+
+    func noteCloseNotify() { heardCloseNotify = true }
 
     func takeReport() -> TrustFailure? {
         defer { report = nil }

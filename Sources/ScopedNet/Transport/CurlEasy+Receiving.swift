@@ -29,6 +29,7 @@ extension CurlEasy {
     func receivedHead() throws(ResponseHeadError) {
         headCompleted = loop.now
         try parser.checkFraming()
+        expectCloseNotify()
         // Nobody asked for another protocol, so what follows has no end that could be known (RFC 9110 section 15.2.2).
         if parser.status == 101 { return fail(with: error(.badResponse, "the server switched to another protocol, unasked")) }
         guard let id, let sink else { return }

@@ -45,6 +45,8 @@ final class CurlEasy {
     @exclusivity(unchecked) var guardRecord: GuardRecord?
     /// The verification of the connection that is made for this transfer; nil once it stands, and for a pooled one.
     @exclusivity(unchecked) var trustCheck: TrustCheck?
+    /// That of the connection whose end is the end of the body; nil for all other bodies.
+    @exclusivity(unchecked) var closing: TrustCheck?
 
     // Clocks, in nanoseconds of CLOCK_MONOTONIC
     @exclusivity(unchecked) var began: UInt64 = 0
@@ -95,7 +97,8 @@ final class CurlEasy {
     func result(_ code: CURLcode) -> TransferResult {
         var result = TransferResult()
         result.metrics = metrics()
-        result.error = failure ?? (code == CURLE_OK || isCutShort ? nil : CurlError(easy: self, code: code).networkError)
+        let isWhole = code == CURLE_OK || isCutShort
+        result.error = failure ?? truncation(code) ?? (isWhole ? nil : CurlError(easy: self, code: code).networkError)
         if result.error == nil, head == nil {
             result.error = error(.badResponse, "the server sent no response head")
         }
@@ -126,6 +129,7 @@ final class CurlEasy {
         failure = nil
         isCutShort = false
         trustCheck = nil
+        closing = nil
         headCompleted = 0
         requestsSent = 0
         guardRecord = nil

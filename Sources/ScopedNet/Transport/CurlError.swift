@@ -17,6 +17,8 @@ struct CurlError {
                 .invalidOption, "the URL of the proxy is malformed or of an unsupported kind", phase: .preparing,
                 curl: Int32(bitPattern: code.rawValue))
         }
+        // "Out of memory" and "too large" are libcurl's words for one line of the head, and nobody could act on them.
+        if name == .headersTooLarge { text = "a header or trailer line of the response is longer than the 100 KiB that libcurl takes" }
         // It names the host of the URL, which nobody tried to reach.
         if code == CURLE_COULDNT_CONNECT, let path = easy.loop.settings.unixSocketPath {
             text = "cannot connect to the unix socket \(path)"
@@ -67,9 +69,13 @@ struct CurlError {
         }
     }
 
+    /// SSL_R_UNEXPECTED_EOF_WHILE_READING: the end of the connection, with no close_notify before it. From libcurl 8 on.
+    var isUnexpectedEnd: Bool { code == CURLE_RECV_ERROR && text.contains("unexpected eof") }
+
     private var receiveFailure: NetworkError.Code {
         // libcurl 7.88 reports three different things as "receive error".
         let text = text
+        if isUnexpectedEnd, easy.hasHead { return .truncatedBody }
         // TLS 1.3 servers refuse a missing client certificate after the handshake, with an alert.
         if text.contains("alert"), text.contains("certificate") { return .clientCertificateFailed }
         if text.contains("CONNECT") || text.contains("proxy") || text.contains("Proxy") { return .proxyFailed }

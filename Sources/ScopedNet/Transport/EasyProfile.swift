@@ -70,34 +70,48 @@ final class EasyProfile {
         if let share = easy.share { options.note(scurl_set_share(handle, share)) }
     }
 
+    /// Without any, OpenSSL would ask for one on the terminal, and the network thread wait for the answer.
+    private static let noPassword = ""
+
     private func applyTLS(_ options: borrowing CurlOptions) throws(NetworkError) {
         let tls = settings.tls
-        options.set(CURLOPT_SSLVERSION, tls.minimumVersion == .tls13 ? SCURL_SSLVERSION_TLSv1_3 : SCURL_SSLVERSION_TLSv1_2)
+        let version = tls.minimumVersion == .tls13 ? SCURL_SSLVERSION_TLSv1_3 : SCURL_SSLVERSION_TLSv1_2
+        options.set(CURLOPT_SSLVERSION, version)
         options.set(CURLOPT_SSL_VERIFYPEER, tls.dangerouslyAcceptsAnyCertificate ? 0 : 1)
         options.set(CURLOPT_SSL_VERIFYHOST, tls.dangerouslyAcceptsAnyHostName ? 0 : 2)
-        options.set(CURLOPT_CAPATH, nil as String?)
-        switch tls.certificateAuthority {
-        case .system:
-            if let systemBundle { options.set(CURLOPT_CAINFO, systemBundle) }
-        case .file(let path):
-            guard access(path, R_OK) == 0 else { throw .unreadable(path, "the certificate authority file") }
-            try options.require(CURLOPT_CAINFO, path, "certificateAuthority")
-        case .directory(let path):
-            guard access(path, R_OK) == 0 else { throw .unreadable(path, "the certificate authority directory") }
-            options.set(CURLOPT_CAINFO, nil as String?)
-            try options.require(CURLOPT_CAPATH, path, "certificateAuthority")
-        case .pem(let text): try options.require(CURLOPT_CAINFO_BLOB, blob: text, "certificateAuthority")
-        }
+        try applyAuthority(options, file: CURLOPT_CAINFO, directory: CURLOPT_CAPATH, blob: CURLOPT_CAINFO_BLOB)
+        // A proxy that speaks TLS is held to the same.
+        options.set(CURLOPT_PROXY_SSLVERSION, version)
+        try applyAuthority(options, file: CURLOPT_PROXY_CAINFO, directory: CURLOPT_PROXY_CAPATH, blob: CURLOPT_PROXY_CAINFO_BLOB)
         switch tls.clientCertificate {
         case nil: break
         case .files(let certificate, let key, let password):
             for path in [certificate, key] where access(path, R_OK) != 0 { throw .unreadable(path, "the client certificate") }
             try options.require(CURLOPT_SSLCERT, certificate, "clientCertificate")
             try options.require(CURLOPT_SSLKEY, key, "clientCertificate")
-            if let password { try options.require(CURLOPT_KEYPASSWD, password, "clientCertificate") }
+            try options.require(CURLOPT_KEYPASSWD, password ?? Self.noPassword, "clientCertificate")
         case .pem(let certificate, let key):
             try options.require(CURLOPT_SSLCERT_BLOB, blob: certificate, "clientCertificate")
             try options.require(CURLOPT_SSLKEY_BLOB, blob: key, "clientCertificate")
+            try options.require(CURLOPT_KEYPASSWD, Self.noPassword, "clientCertificate")
+        }
+    }
+
+    private func applyAuthority(
+        _ options: borrowing CurlOptions, file: CURLoption, directory: CURLoption, blob: CURLoption
+    ) throws(NetworkError) {
+        options.set(directory, nil as String?)
+        switch settings.tls.certificateAuthority {
+        case .system:
+            if let systemBundle { options.set(file, systemBundle) }
+        case .file(let path):
+            guard access(path, R_OK) == 0 else { throw .unreadable(path, "the certificate authority file") }
+            try options.require(file, path, "certificateAuthority")
+        case .directory(let path):
+            guard access(path, R_OK) == 0 else { throw .unreadable(path, "the certificate authority directory") }
+            options.set(file, nil as String?)
+            try options.require(directory, path, "certificateAuthority")
+        case .pem(let text): try options.require(blob, blob: text, "certificateAuthority")
         }
     }
 
@@ -160,9 +174,11 @@ final class EasyProfile {
             guard !url.isEmpty else {
                 throw NetworkError(.invalidOption, phase: .preparing, message: "the proxy URL is empty; use .none for no proxy")
             }
+            try ProxyConfiguration.check(url)
             try options.require(CURLOPT_PROXY, url, "proxy")
             try options.require(CURLOPT_NOPROXY, bypass.joined(separator: ","), "proxy bypass")
             if let credentials {
+                try credentials.check()
                 // With more than one to choose from libcurl waits for the challenge.
                 options.set(CURLOPT_PROXYAUTH, credentials.isPreemptive ? SCURL_AUTH_BASIC : SCURL_AUTH_BASIC_OR_DIGEST)
                 try options.require(CURLOPT_PROXYUSERNAME, credentials.user, "proxy credentials")
@@ -182,6 +198,7 @@ final class EasyProfile {
     func applyProxy(to easy: CurlEasy, for url: RequestURL) throws(NetworkError) {
         guard let environment, settings.addressGuard == nil else { return }
         let proxy = proxyText(environment.choice(scheme: url.scheme, host: url.host, port: url.port))
+        try ProxyConfiguration.check(proxy)
         try CurlOptions(easy: easy).require(CURLOPT_PROXY, proxy, "proxy from the environment")
         CurlOptions(easy: easy).set(CURLOPT_NOPROXY, "")
     }

@@ -19,7 +19,7 @@ public struct RedirectPolicy: Sendable, Hashable {
 
     /// Which redirects are followed at all. The default is ``Mode/follow``.
     public var mode: Mode
-    /// The most redirects of one run; one more is an error. The default is 20.
+    /// The most redirects of one run; one more is an error. The default is 20; a request with less than 0 is `invalidOption`.
     public var maxRedirects: Int
     /// Whether a redirect may lead from `https` to `http`. The default is false.
     public var allowsDowngrade: Bool

@@ -16,6 +16,12 @@ extension ResponseHeadParser {
         }
     }
 
+    /// The body ends with the connection (RFC 9112 section 6.3, item 8).
+    package var isFramedByClose: Bool {
+        guard case .none = declaredLength, !hasTransferEncoding, status != 204, status != 304 else { return false }
+        return version == .http1_0 || version == .http1_1
+    }
+
     static func beginsWithFramingName(_ line: UnsafeRawBufferPointer) -> Bool {
         begins(line, with: "content-length") || begins(line, with: "transfer-encoding")
     }

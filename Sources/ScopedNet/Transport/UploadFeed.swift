@@ -118,11 +118,7 @@ final class UploadFeed {
 
     private func read(_ stream: UploadStream, into buffer: UnsafeMutableRawBufferPointer) -> Read {
         switch stream.take(into: buffer) {
-        case .bytes(let count):
-            if let length, offset + Int64(count) > length {
-                return .failed(LengthMismatch(declared: length, seen: offset + Int64(count)))
-            }
-            return advance(count)
+        case .bytes(let count): return advance(count)
         case .end:
             if let length, offset < length { return .failed(LengthMismatch(declared: length, seen: offset)) }
             isDone = true

@@ -75,6 +75,7 @@ final class HTTP1Writer: ResponseWriter {
         switch cut {
         case .close: context.close(promise: nil)
         case .reset: connection.reset()
+        case .closeWithoutNotify: connection.close()
         }
     }
 

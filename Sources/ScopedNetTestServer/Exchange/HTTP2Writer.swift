@@ -58,6 +58,7 @@ final class HTTP2Writer: ResponseWriter {
         switch cut {
         case .close: resetStream(HTTP2ErrorCode(networkCode: errorCode))
         case .reset: connection.reset()
+        case .closeWithoutNotify: connection.close()
         }
     }
 

@@ -37,7 +37,6 @@ struct ResponsePlan: Sendable {
     }
 
     private mutating func planRaw() {
-        keepsConnection = false
         planWaits()
         if request.version == .http2 || script.end == .hangUp {
             steps.append(.cut(.close))
@@ -193,6 +192,7 @@ extension ScriptedResponse {
         switch end {
         case .truncate(let count): (max(0, count), .close)
         case .reset(let count): (max(0, count), .reset)
+        case .closeWithoutNotify(let count): (max(0, count), .closeWithoutNotify)
         case .keepAlive, .close, .hangUp: nil
         }
     }

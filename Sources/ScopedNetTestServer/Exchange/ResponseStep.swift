@@ -25,5 +25,7 @@ enum ResponseStep: Sendable, Hashable {
         case close
         /// The TCP connection is reset.
         case reset
+        /// The TCP connection is closed, whatever layers are above it.
+        case closeWithoutNotify
     }
 }

@@ -43,6 +43,9 @@ extension ScriptedResponse {
 
     /// These exact bytes on the wire in place of a response, then the connection closes: after all of them, or at a byte.
     ///
+    /// Nothing announces that it closes unless the bytes do: a client that keeps it for its next request loses it then. Bytes that say
+    /// themselves where they end leave it open with `.raw(bytes).ending(.keepAlive)`.
+    ///
     /// HTTP/1 only; an HTTP/2 stream is reset. Stall and pace apply, counted in these bytes.
     public static func raw(_ bytes: [UInt8], closeAfter: Int? = nil) -> ScriptedResponse {
         var response = ScriptedResponse(body: .bytes(bytes))

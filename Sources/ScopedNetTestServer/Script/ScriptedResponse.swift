@@ -66,6 +66,9 @@ public struct ScriptedResponse: Sendable {
         case truncate(afterBytes: Int)
         /// After this many payload bytes the TCP connection is reset, on HTTP/2 with all its streams.
         case reset(afterBytes: Int)
+        /// After this many payload bytes the TCP connection is closed below TLS, with no close_notify: what somebody in between does who cuts a
+        /// body short (RFC 9112 section 9.8). Without TLS it is a close, on HTTP/2 with all its streams.
+        case closeWithoutNotify(afterBytes: Int)
         /// It closes without an answer. On HTTP/2: RST_STREAM.
         case hangUp
     }

@@ -149,6 +149,11 @@ public final class MockExchange: Sendable {
         }
     }
 
+    /// Returns when every step so far has been taken.
+    func settle() async {
+        await withCheckedContinuation { continuation in step { _ in continuation.resume() } }
+    }
+
     private func nextStep() -> (@Sendable (TransportTurn) -> Void)? {
         state.withLock { state in
             guard !state.steps.isEmpty else {

@@ -124,12 +124,15 @@ public final class MockTransport: Transport {
 
     public func resume(_ id: TransferID) { exchanges.first { $0.id == id }?.noteSuspended(false) }
 
-    /// Ends everything with ``NetworkError/Code/shutdown``, also what is started later.
+    /// Ends everything with ``NetworkError/Code/shutdown``, also what is started later. Returns when the end of each that was
+    /// started before has been told; one that is started meanwhile ends soon after.
     public func shutdown() async {
         let open = state.withLock { state in
             state.isShutDown = true
             return state.exchanges
         }
         for exchange in open { exchange.fail(.shutdown) }
+        // A cancel may be ending one of them on another thread.
+        for exchange in open { await exchange.settle() }
     }
 }

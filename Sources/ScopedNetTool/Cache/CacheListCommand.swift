@@ -16,7 +16,7 @@ struct CacheListCommand: ToolCommand {
 
     @OptionGroup var arguments: CacheArguments
 
-    @Option(name: [.customShort("n"), .long], help: ArgumentHelp("End after so many.", valueName: "count"))
+    @Option(name: [.customShort("n"), .long], parsing: .unconditional, help: ArgumentHelp("End after so many.", valueName: "count"))
     var count: Int?
 
     @Option(help: ArgumentHelp("Only those whose URL contains this.", valueName: "text"))

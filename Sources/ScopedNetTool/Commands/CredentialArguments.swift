@@ -35,6 +35,12 @@ struct CredentialArguments: ParsableArguments, Sendable {
     /// Of its own accord, and not when asked.
     var setsAuthorization: Bool { bearer != nil || user != nil && !anyScheme }
 
+    var proof: Advice.Proof {
+        if user != nil { return anyScheme ? .whenAsked : .basic }
+        if bearer != nil { return .token }
+        return netrc || netrcFile != nil ? .netrc : .nothing
+    }
+
     private var nameAndPassword: (name: String, password: String)? {
         guard let user, let colon = user.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         return (String(user[..<colon]), String(user[user.utf8.index(after: colon)...]))

@@ -27,10 +27,12 @@ struct DownloadCommand: ToolCommand {
     @OptionGroup var transfer: TransferArguments
 
     func validate() throws {
-        guard (output == nil) == remoteName else { throw ValidationError("Name the file with --output, or give --remote-name.") }
+        if output != nil, remoteName { throw ValidationError(OutputArguments.twoPlaces) }
+        if output == nil, !remoteName { throw ValidationError("Name the file with --output, or give --remote-name.") }
         if let output, output.isEmpty || output.hasSuffix("/") {
             throw ValidationError("--output takes the name of a file, not of a folder.")
         }
+        if output == "-" { throw ValidationError("A download goes to a file; scopednet get prints the body. (./- is a file's name.)") }
     }
 
     func execute() async throws(ToolFailure) {
@@ -38,14 +40,14 @@ struct DownloadCommand: ToolCommand {
             throw ToolFailure(.usage, "the path of the URL ends with no name of a file\n  name it, as in -o FILE")
         }
         try FilePlace.checkReplaceable(output)
-        try await transfer.withSession(accepting: .success) { session, console throws(ToolFailure) in
+        try await transfer.withSession(accepting: .success) { session, console, _ throws(ToolFailure) in
             let response: Response<URL>
             do throws(NetworkError) {
                 response = try await session.download(transfer.url, to: FilePlace.url(output))
                     .options { $0.downloads.resumes = continues }
                     .response()
             } catch {
-                throw try transfer.failure(error, console)
+                throw try transfer.failure(error, console, transfer.proof())
             }
             console.show("")
             if transfer.json {

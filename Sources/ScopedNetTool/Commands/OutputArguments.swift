@@ -4,7 +4,9 @@ import ScopedNet
 
 /// What becomes of a response.
 struct OutputArguments: ParsableArguments, Sendable {
-    @Option(name: .shortAndLong, help: ArgumentHelp("Write the body to this file, in one step at its end.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Write the body to this file, in one step at its end; - is standard output.", valueName: "file"))
     var output: String?
 
     @Flag(name: [.customShort("O"), .long], help: "Write the body to a file named as the URL's path ends.")
@@ -20,15 +22,17 @@ struct OutputArguments: ParsableArguments, Sendable {
     var fail = false
 
     func validate() throws {
-        if output != nil, remoteName { throw ValidationError("Give either --output or --remote-name.") }
+        if output != nil, remoteName { throw ValidationError(Self.twoPlaces) }
         if let output, output.isEmpty || output.hasSuffix("/") {
             throw ValidationError("--output takes the name of a file, not of a folder.")
         }
     }
 
+    static let twoPlaces = "--output and --remote-name exclude each other: give one of them."
+
     /// Nil for standard output.
     func place(for url: String) throws(ToolFailure) -> String? {
-        guard remoteName else { return output }
+        guard remoteName else { return output == "-" ? nil : output }
         guard let name = RemoteName.of(url) else {
             throw ToolFailure(.usage, "the path of the URL ends with no name of a file\n  name it, as in -o FILE")
         }

@@ -15,7 +15,7 @@ struct PathCommand: ToolCommand {
               scopednet path --wait 30 && ./sync
             """)
 
-    @Option(help: ArgumentHelp("Wait so many seconds at most until there is a way.", valueName: "seconds"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Wait so many seconds at most until there is a way.", valueName: "seconds"))
     var wait: Double?
 
     @OptionGroup var target: TargetArguments
@@ -24,7 +24,7 @@ struct PathCommand: ToolCommand {
     private static let resolving: Duration = .seconds(5)
 
     func validate() throws {
-        if let wait, !(wait >= 0 && wait <= 1e9) { throw ValidationError("--wait takes a number of seconds, such as 30.") }
+        if let wait, !(wait >= 0 && wait <= 1e9) { throw ValidationError("--wait takes a number of seconds of 0 or more, such as 30.") }
     }
 
     func execute() async throws(ToolFailure) {

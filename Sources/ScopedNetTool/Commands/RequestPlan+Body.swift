@@ -7,7 +7,7 @@ extension RequestPlan {
         switch content {
         case .none: return nil
         case .data(let data): return try Self.data(data)
-        case .json(let items): return .json(try Self.object(items))
+        case .json(let items): return .data(try Self.object(items), contentType: "application/json")
         case .form(let items):
             var pairs: [String] = []
             for item in items { pairs.append("\(PercentEncoding.escaped(item.name))=\(PercentEncoding.escaped(try Self.text(item)))") }
@@ -22,20 +22,32 @@ extension RequestPlan {
         return path == "-" ? .data(try StandardInput.read()) : .file(path)
     }
 
-    private static func object(_ items: [RequestItem]) throws(ToolFailure) -> JSONValue {
-        var members: [String: JSONValue] = [:]
+    /// In ascending order of the names; of equal ones the last counts.
+    private static func object(_ items: [RequestItem]) throws(ToolFailure) -> Data {
+        var members: [String: String] = [:]
         for item in items {
             let isJSON = item.kind == .json || item.kind == .jsonFile
-            members[item.name] = isJSON ? try json(item) : .string(try text(item))
+            members[item.name] = isJSON ? try json(item) : try JSONText.line(text(item))
         }
-        return .object(members)
+        var pairs: [String] = []
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) { pairs.append("\(try JSONText.line(name)):\(value)") }
+        return Data("{\(pairs.joined(separator: ","))}".utf8)
     }
 
-    private static func json(_ item: RequestItem) throws(ToolFailure) -> JSONValue {
-        let data = item.kind == .jsonFile ? try contents(item.value) : Data(item.value.utf8)
-        do { return try JSONDecoder().decode(JSONValue.self, from: data) } catch {
-            throw ToolFailure(.usage, "\(item.name): what follows := is no JSON\n  write text as \(item.name)=VALUE")
-        }
+    /// As it was written: a number that no type of ours holds keeps its digits.
+    private static func json(_ item: RequestItem) throws(ToolFailure) -> String {
+        let isFile = item.kind == .jsonFile
+        var bytes = isFile ? Array(try contents(item.value)) : Array(item.value.utf8)
+        // An editor's byte order mark is no JSON, and may be passed over (RFC 8259 section 8.1).
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw noJSON(item, "it is no text in UTF-8") }
+        if let mistake = JSONSyntax.mistake(in: bytes) { throw noJSON(item, mistake) }
+        return text
+    }
+
+    private static func noJSON(_ item: RequestItem, _ mistake: String) -> ToolFailure {
+        let (what, instead) = item.kind == .jsonFile ? (item.value, "=@\(item.value)") : ("what follows :=", "=VALUE")
+        return ToolFailure(.usage, "\(item.name): \(what) is no JSON: \(mistake)\n  write text as \(item.name)\(instead)")
     }
 
     private static func text(_ item: RequestItem) throws(ToolFailure) -> String {

@@ -16,13 +16,16 @@ struct TransferArguments: ParsableArguments, Sendable {
 
     @OptionGroup var credentials: CredentialArguments
 
-    @Option(help: ArgumentHelp("The most seconds that all of it may take. No limit by default.", valueName: "seconds"))
+    // Numbers take what comes next, dash or not: what is wrong with -5 is better said than that a value is missing.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The most seconds that all of it may take. No limit by default.", valueName: "seconds"))
     var timeout: Double?
 
-    @Option(help: ArgumentHelp("The most seconds until a connection is made.", valueName: "seconds"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The most seconds until a connection is made.", valueName: "seconds"))
     var connectTimeout = 10.0
 
-    @Option(help: ArgumentHelp("Redirects to follow; 0 follows none.", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Redirects to follow; 0 follows none.", valueName: "count"))
     var maxRedirects = 20
 
     @Flag(help: "Follow no redirects; as --max-redirects 0.")
@@ -35,10 +38,12 @@ struct TransferArguments: ParsableArguments, Sendable {
     @Flag(help: .hidden)
     var compressed = false
 
-    @Option(help: ArgumentHelp("Try again so often after failures that may pass, with pauses between.", valueName: "count"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Try again so often after failures that may pass, with pauses between.", valueName: "count"))
     var retry = 0
 
-    @Option(help: ArgumentHelp("The most bytes a second, both ways, such as 200k or 1.5M.", valueName: "rate"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The most bytes a second, both ways, such as 200k or 1.5M.", valueName: "rate"))
     var limitRate: String?
 
     @Flag(help: "Ask nothing over http, not even where a redirect leads there.")
@@ -52,6 +57,9 @@ struct TransferArguments: ParsableArguments, Sendable {
 
     @Flag(name: [.customShort("k"), .long], help: "Trust any certificate. Anybody on the way can read and change everything.")
     var insecure = false
+
+    @Flag(help: "Take the end of a connection for the end of a body, from servers that close without saying so (TLS close_notify).")
+    var allowMissingCloseNotify = false
 
     @Flag(name: .shortAndLong, help: "Show on standard error what happens. Secrets are masked.")
     var verbose = false
@@ -93,17 +101,31 @@ struct TransferArguments: ParsableArguments, Sendable {
         Set(headers.compactMap { header in (try? HeaderArgument(header))?.field.name.canonicalName })
     }
 
+    /// How the request says who is asking.
+    ///
+    /// - Parameter fields: what goes out besides the fields of `-H`.
+    func proof(sending fields: HTTPFields = [:]) -> Advice.Proof {
+        if fieldNames.contains("authorization") || fields[.authorization] != nil { return .field }
+        let proof = credentials.proof
+        // What stands in the URL goes before what a file has.
+        guard proof == .nothing || proof == .netrc, let parsed = try? RequestURL(url), parsed.hasCredentials else { return proof }
+        return .basic
+    }
+
     /// A session of its own, with what the arguments say.
     private func session(
-        _ console: Console, accepting validation: StatusValidation, timing: TimingObserver
+        _ console: Console, accepting validation: StatusValidation, sending fields: HTTPFields, timing: TimingObserver
     ) throws(ToolFailure) -> Session {
         var configuration = Session.Configuration(agent: RequestAgent())
         configuration.options = options(accepting: validation)
+        let names = fieldNames.union(fields.map { $0.name.canonicalName })
+        configuration.options.redirects.additionalSensitiveNames = names.filter { ShownField.isSecret($0) }
         // The body of an error is printed whole, like any other.
         configuration.errorBodyBytes = configuration.options.maxBodyBytes
         if publicOnly { configuration.addressGuard = .publicOnly }
         configuration.tls.dangerouslyAcceptsAnyCertificate = insecure
         configuration.tls.dangerouslyAcceptsAnyHostName = insecure
+        configuration.tls.dangerouslyAcceptsMissingCloseNotify = insecure || allowMissingCloseNotify
         if let cacert { configuration.tls.certificateAuthority = .file(cacert) }
         do throws(NetworkError) { try credentials.apply(to: &configuration) } catch {
             throw ToolFailure(error, about: credentials.netrcFile ?? "--netrc")
@@ -113,10 +135,20 @@ struct TransferArguments: ParsableArguments, Sendable {
         } catch {
             throw ToolFailure(error, about: "--header")
         }
-        if self.timing { configuration.observers.append(timing) }
-        if verbose { configuration.observers.append(VerboseObserver(console)) }
-        if console.isLive { configuration.observers.append(ProgressObserver(console)) }
+        addObservers(to: &configuration, console, timing)
         return Session(configuration: configuration)
+    }
+
+    private func addObservers(to configuration: inout Session.Configuration, _ console: Console, _ timing: TimingObserver) {
+        if self.timing || json { configuration.observers.append(timing) }
+        if console.isLive { configuration.observers.append(ProgressObserver(console)) }
+        guard verbose else { return }
+        let observer = VerboseObserver(console)
+        configuration.observers.append(observer)
+        configuration.options.hooks.redirect = { hop in
+            observer.request.willFollow(hop)
+            return .follow
+        }
     }
 
     private func options(accepting validation: StatusValidation) -> RequestOptions {
@@ -134,26 +166,38 @@ struct TransferArguments: ParsableArguments, Sendable {
     }
 
     /// Runs `body` with a session that is gone when this returns, and so is all it left on disk.
+    ///
+    /// - Parameters:
+    ///   - fields: what goes out besides the fields of `-H`.
+    ///   - body: its observer is told of attempts with `--timing` and `--json` only.
     func withSession<Result: Sendable>(
-        accepting validation: StatusValidation, _ body: (Session, Console) async throws(ToolFailure) -> Result
+        accepting validation: StatusValidation, sending fields: HTTPFields = [:],
+        _ body: (Session, Console, TimingObserver) async throws(ToolFailure) -> Result
     ) async throws(ToolFailure) -> Result {
         let console = Console(isQuiet: quiet)
         let observer = TimingObserver()
-        let session = try session(console, accepting: validation, timing: observer)
+        let session = try session(console, accepting: validation, sending: fields, timing: observer)
         let result: Swift.Result<Result, ToolFailure>
-        do throws(ToolFailure) { result = .success(try await body(session, console)) } catch { result = .failure(error) }
-        // What has succeeded may say its last words.
-        if case .success = result { await session.shutdown(cancelling: false) } else { await session.shutdown() }
+        do throws(ToolFailure) { result = .success(try await body(session, console, observer)) } catch { result = .failure(error) }
+        await session.shutdown(cancelling: !Self.isComplete(result))
         console.show("")
-        if let metrics = observer.metrics { for line in TimingTable.lines(metrics) { console.report(line) } }
+        if timing, let metrics = observer.metrics { for line in TimingTable.lines(metrics) { console.report(line) } }
         return try result.get()
     }
 
+    /// Nothing is under way any more but the last words of a response, be it one of 400 and above.
+    private static func isComplete<Result>(_ result: Swift.Result<Result, ToolFailure>) -> Bool {
+        switch result {
+        case .success: true
+        case .failure(let failure): failure.status == .httpError
+        }
+    }
+
     /// The failure of a request; with `--json` also as an object on standard output.
-    func failure(_ error: NetworkError, _ console: Console) throws(ToolFailure) -> ToolFailure {
+    func failure(_ error: NetworkError, _ console: Console, _ proof: Advice.Proof) throws(ToolFailure) -> ToolFailure {
         console.show("")
-        if json { try console.print(line: JSONText.line(ResponseReport(url: shownURL, error: error))) }
-        return ToolFailure(error, about: shownURL)
+        if json { try console.print(line: JSONText.line(ResponseReport(url: shownURL, error: error, proof))) }
+        return ToolFailure(error, about: shownURL, proof)
     }
 }
 #endif

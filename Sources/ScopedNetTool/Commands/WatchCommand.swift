@@ -14,7 +14,7 @@ struct WatchCommand: ToolCommand {
               scopednet watch --json example.org | jq -r .status
             """)
 
-    @Option(name: [.customShort("n"), .long], help: ArgumentHelp("End after so many lines.", valueName: "count"))
+    @Option(name: [.customShort("n"), .long], parsing: .unconditional, help: ArgumentHelp("End after so many lines.", valueName: "count"))
     var count: Int?
 
     @OptionGroup var target: TargetArguments

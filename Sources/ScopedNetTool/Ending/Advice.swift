@@ -3,12 +3,19 @@ import ScopedNet
 /// What to do about an error (pure): the half of a message that helps.
 enum Advice {
     /// Nil where there is nothing to add.
-    static func about(_ error: NetworkError) -> String? {
+    static func about(_ error: NetworkError, _ proof: Proof = .nothing) -> String? {
         switch error.code {
-        case .unacceptableStatus: error.response.flatMap { about(status: $0.status) }
+        case .unacceptableStatus: error.response.flatMap { about($0, proof) }
+        case .truncatedBody where error.message.contains("close_notify"):
+            "try again; for a server that never sends one there is --allow-missing-close-notify"
         case .fileUnreadable where error.phase < .resolving: "check that the file is there and may be read"
         default: texts[error.code]
         }
+    }
+
+    /// After a status from 400 on.
+    static func about(_ head: ResponseHead, _ proof: Proof) -> String? {
+        head.status == 401 ? about(refusal: head, of: proof) : about(status: head.status)
     }
 
     static func about(status: Int) -> String? {

@@ -14,9 +14,9 @@ struct ToolFailure: Error, Sendable {
     }
 
     /// - Parameter subject: what it was about, a URL as a rule.
-    init(_ error: NetworkError, about subject: String) {
+    init(_ error: NetworkError, about subject: String, _ proof: Advice.Proof = .nothing) {
         let what = error.message.isEmpty ? "\(error.code)" : error.message
-        let advice = Advice.about(error).map { "\n  \($0)" } ?? ""
+        let advice = Advice.about(error, proof).map { "\n  \($0)" } ?? ""
         self.init(.of(error), "\(subject): \(what)\(advice)", network: error)
     }
 

@@ -73,7 +73,7 @@ extension CacheReport {
             isFull
             ? head.fields.map { field in
                 let name = field.name.rawName
-                return Field(name: name, value: showsSecrets ? field.value : mask.maskedValue(field.value, ofField: name))
+                return Field(name: name, value: showsSecrets ? field.value : ShownField.value(field.value, of: name))
             } : nil
     }
 }

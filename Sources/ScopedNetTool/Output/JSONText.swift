@@ -6,7 +6,7 @@ enum JSONText {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do { return String(decoding: try encoder.encode(value), as: UTF8.self) } catch {
-            throw ToolFailure(.software, "this could not be written as JSON: \(error)")
+            throw ToolFailure(.software, "this cannot be written as JSON")
         }
     }
 }

@@ -39,13 +39,18 @@ struct ResponseReport: Encodable, Sendable {
     var file: String?
     var error: Failure?
 
-    init(url: String, error: NetworkError? = nil) {
+    init(url: String) { self.url = url }
+
+    init(url: String, error: NetworkError, _ proof: Advice.Proof) {
         self.url = url
-        guard let error else { return }
         if let head = error.response { add(head) }
+        add(error, proof)
+    }
+
+    mutating func add(_ error: NetworkError, _ proof: Advice.Proof) {
         self.error = Failure(
             code: error.code.description, phase: error.phase.rawValue, attempt: error.attempt, message: error.message,
-            advice: Advice.about(error))
+            advice: Advice.about(error, proof))
     }
 
     mutating func add(_ head: ResponseHead) {

@@ -2,32 +2,39 @@ import HTTPTypes
 import ScopedNet
 
 /// Writes each doorway of a request to standard error, as `curl -v` does: `*` for what happens, `>` for what is sent, `<` for what comes. Secrets
-/// are masked.
+/// are masked. ``request`` has to hear of redirects from a hook.
 struct VerboseObserver: RequestObserver {
     let console: Console
+    let request = ShownRequest()
     private let mask = SecretMask()
     private let start = ContinuousClock.now
 
     init(_ console: Console) { self.console = console }
 
     func observe(_ event: RequestEvent) {
+        switch event.kind {
+        case .redirected: request.followed()
+        case .challenged(let space, _, let answer?): request.answered(answer, isProxy: space.isProxy)
+        default: break
+        }
         for line in lines(event) { console.report(line) }
     }
 
     private func lines(_ event: RequestEvent) -> [String] {
         switch event.kind {
         case .started(let attempt):
-            let run = event.run
-            var lines = attempt > 1 ? [note(event, "attempt \(attempt)")] : []
-            lines.append("> \(run.method) \(mask.maskedURL(run.url))")
-            lines += run.headers.map { "> \($0.name.rawName): \(mask.maskedValue($0.value, ofField: $0.name.rawName).printable)" }
-            return lines
+            let exchange = request.started(event.run)
+            let notes = attempt > 1 ? [note(event, "attempt \(attempt)")] : []
+            return notes + ["> \(exchange.method) \(mask.maskedURL(exchange.url))"] + lines(">", exchange.fields)
         case .headReceived(let head), .informational(let head):
-            return ["< \(head)".printable]
-                + head.headers.map { "< \($0.name.rawName): \(mask.maskedValue($0.value, ofField: $0.name.rawName).printable)" }
+            return ["< \(head)".printable] + lines("<", head.headers)
         default:
             return text(event.kind).map { [note(event, $0)] } ?? []
         }
+    }
+
+    private func lines(_ mark: String, _ fields: HTTPFields) -> [String] {
+        fields.map { "\(mark) \($0.name.rawName): \(ShownField.value($0.value, of: $0.name.rawName).printable)" }
     }
 
     private func note(_ event: RequestEvent, _ text: String) -> String {

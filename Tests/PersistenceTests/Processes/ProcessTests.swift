@@ -6,7 +6,7 @@ import Testing
 @testable import Persistence
 @testable import StoreCrasher
 
-/// What other processes do to a store, and what becomes of it when they are killed.
+/// What other processes do to a store, and what becomes of it when they are killed (defect 30).
 @Suite(.leavesNothing, .serialized) struct ProcessTests {
     static let isSoak = getenv("SCOPEDNET_SOAK").map { String(cString: $0) } == "1"
 
@@ -154,6 +154,7 @@ import Testing
         await store.close()
     }
 
+    // Defect 55
     @Test func aSecondUserOfAPrivateStoreWorksInMemory() async throws {
         let child = try ChildProcess(["wait", folder.folder.path, "none"])
         #expect(child.line() == "ready")

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Persistence
 
+/// YY-1
 @Suite(.leavesNothing) struct MemoryLRUTests {
     /// The same, done the slow way.
     private struct Reference {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Persistence
 
+/// Defect 56
 @Suite(.leavesNothing) struct BodyWriterTests {
     let folder = TestFolder()
 

@@ -148,6 +148,7 @@ extension DamageTests {
         await store.close()
     }
 
+    // Defect 30
     @Test func leftoversOfADeadProcessAreSweptAway() async throws {
         do {
             let store = Store(folder.configuration())

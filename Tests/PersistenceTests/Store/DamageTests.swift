@@ -6,7 +6,7 @@ import Testing
 
 @testable import Persistence
 
-/// Files that are not as they were written: whatever is done to them, a store opens, gives out nothing but what was put, and goes on.
+/// Files that are not as they were written: whatever is done to them, a store opens, gives out nothing but what was put, and goes on (YY-2).
 @Suite(.leavesNothing) struct DamageTests {
     static let rounds = ProcessTests.isSoak ? 1000 : 60
     let folder = TestFolder()

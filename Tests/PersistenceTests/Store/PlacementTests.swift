@@ -4,7 +4,7 @@ import Testing
 
 @testable import Persistence
 
-/// Entries that are in memory alone, or on disk alone.
+/// Entries that are in memory alone, or on disk alone (YB-9).
 @Suite(.leavesNothing) struct PlacementTests {
     let folder = TestFolder()
 
@@ -78,6 +78,7 @@ import Testing
         await store.close()
     }
 
+    // YB-10
     @Test func diskAloneIsInMemoryOnceItHasBeenRead() async throws {
         let store = Store(folder.configuration())
         store.put(entry("a", .disk))

@@ -9,7 +9,7 @@ import Testing
 @Suite(.leavesNothing) struct StoreConcurrencyTests {
     let folder = TestFolder()
 
-    /// A writer elsewhere holds the database: nothing is written until it lets go, and everything is answered.
+    /// Defect 54: a writer elsewhere holds the database: nothing is written until it lets go, and everything is answered.
     @Test func hitsNeverWaitForAWriter() async throws {
         let store = Store(folder.configuration(.shared))
         for index in 0..<10 { store.put(NewEntry(key: EntryKey("\(index)"), metadata: Data([UInt8(index)]))) }
@@ -90,7 +90,7 @@ import Testing
         await store.close()
     }
 
-    /// Threads, connections and descriptors go with the store.
+    /// YY-3, defect 55: threads, connections and descriptors go with the store.
     @Test func nothingIsLeftOfAClosedStore() async throws {
         func use() async throws {
             let store = Store(folder.configuration(.shared))

@@ -7,6 +7,7 @@ import Testing
 @Suite(.leavesNothing) struct StoreLimitsTests {
     let folder = TestFolder()
 
+    // YY-2
     @Test func whatIsTooMuchGoesAndTheCountStaysExact() async throws {
         let log = EventLog()
         let store = Store(
@@ -74,6 +75,7 @@ import Testing
         await store.close()
     }
 
+    // YTK-13
     @Test func aClockThatIsSetBackMakesNothingImmortal() async throws {
         let clock = ManualClocks()
         let store = Store(folder.configuration { $0.limits.diskBytes = 100_000 }, clocks: clock.clocks)
@@ -97,6 +99,7 @@ import Testing
         await store.close()
     }
 
+    // S0-1
     @Test func changesAreWrittenWithinTheirAgeWithoutBeingAsked() async throws {
         let log = EventLog()
         let store = Store(
@@ -130,6 +133,7 @@ import Testing
         await store.close()
     }
 
+    // YY-1
     @Test func memoryKeepsToItsBytesAndTheDiskAnswersForTheRest() async throws {
         let store = Store(folder.configuration { $0.limits.memoryBytes = 64 << 10 })
         for index in 0..<200 {

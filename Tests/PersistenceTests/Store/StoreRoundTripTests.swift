@@ -7,6 +7,7 @@ import Testing
 @Suite(.leavesNothing) struct StoreRoundTripTests {
     let folder = TestFolder()
 
+    // Defect 56
     @Test func whatWasPutIsThereAtOnceAndInTheNextProcess() async throws {
         let key = EntryKey("https://example.test/a", partition: "alice")
         let until = Date(timeIntervalSince1970: 1_900_000_000)
@@ -175,6 +176,7 @@ import Testing
         await store.close()
     }
 
+    // YY-2
     @Test func aLargeBodyInOnePieceIsAFileToo() async throws {
         let store = Store(folder.configuration())
         let body = pattern(500_000, seed: 3)
@@ -188,6 +190,7 @@ import Testing
         await store.close()
     }
 
+    // YTK-16
     @Test func filesAndFoldersAreForTheOwnerAlone() async throws {
         let store = Store(folder.configuration())
         let writer = store.makeBodyWriter()
@@ -203,6 +206,7 @@ import Testing
         await store.close()
     }
 
+    // YY-3
     @Test func recordsStayUntilTheyExpire() async throws {
         let clock = ManualClocks()
         let store = Store(folder.configuration(), clocks: clock.clocks)

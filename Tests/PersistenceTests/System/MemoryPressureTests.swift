@@ -5,6 +5,7 @@ import Testing
 
 @testable import Persistence
 
+/// S0-1
 @Suite(.leavesNothing) struct MemoryPressureTests {
     let folder = TestFolder()
 

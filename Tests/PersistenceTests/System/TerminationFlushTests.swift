@@ -6,7 +6,7 @@ import Testing
 
 @testable import Persistence
 
-/// In this process, with a signal nobody else uses; what SIGTERM does is shown by `ProcessTests`.
+/// In this process, with a signal nobody else uses; what SIGTERM does is shown by `ProcessTests` (S0-1).
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1))) struct TerminationFlushTests {
     let folder = TestFolder()
 

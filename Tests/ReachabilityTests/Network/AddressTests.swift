@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reachability
 
-/// IPv6 is claimed only with an address that is ready and leads beyond the link.
+/// IPv6 is claimed only with an address that is ready and leads beyond the link (RCH-5).
 @Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
 struct AddressTests {
     private func isTentative(_ network: TestNetwork, _ state: String = "tentative") throws -> Bool {

@@ -11,6 +11,7 @@ import Testing
         return path
     }
 
+    // RCH-1, RCH-6
     @Test func fourStates() {
         typealias Status = NetworkReachabilityManager.Status
         #expect(Status(nil) == .unknown)

@@ -27,6 +27,7 @@ struct MonitorTests {
         recorder.expect { $0.isSatisfied }
     }
 
+    // RCH-3, defect 39
     @Test func nothingIsKnownBeforeTheStartAndEverythingAfterIt() async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
@@ -63,6 +64,7 @@ struct MonitorTests {
         }
     }
 
+    // RCH-4
     @Test func equalPathsAreToldOnceAndInOrder() async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
@@ -83,6 +85,7 @@ struct MonitorTests {
         }
     }
 
+    // RCH-3, defect 39
     @Test func afterAStopNothingIsToldAndAStartGoesOn() async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
@@ -194,6 +197,7 @@ struct MonitorTests {
         }
     }
 
+    // RCH-4
     @Test func aHopCarriesTheCallAndACancelOvertakesIt() async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
@@ -218,6 +222,7 @@ struct MonitorTests {
         }
     }
 
+    // RCH-6
     @Test func sequencesBeginWithTheCurrentPathForEveryConsumer() async throws {
         TestNetwork.raiseLoopback()
         let monitor = ReachabilityMonitor(target: .address(IPAddress(127, 0, 0, 1)))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reachability
 
-/// The changes of which the kernel says little or nothing: those that monitors which copy the routing table miss.
+/// The changes of which the kernel says little or nothing: those that monitors which copy the routing table miss (RCH-5).
 @Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
 struct SilentChangeTests {
     /// Everything is quiet before the change: an event left over from the preparations would make the monitor look again for no merit of
@@ -95,6 +95,7 @@ struct SilentChangeTests {
                 let looks = monitor.statistics.evaluations
                 try network.ip(change)
                 recorder.expect { !$0.isSatisfied }
+                // A look that finds nothing new is told to nobody: it shows in the count alone.
                 let deadline = ContinuousClock.now + .seconds(10)
                 while monitor.statistics.evaluations < looks + 2, ContinuousClock.now < deadline { usleep(1000) }
                 let more = monitor.statistics.evaluations - looks

@@ -25,6 +25,7 @@ struct TargetRouteTests {
         }
     }
 
+    // RCH-2
     @Test func loopbackIsReachableWithoutADefaultRoute() async throws {
         try await TestNetwork.run { network in
             for text in ["127.0.0.1", "::1", "http://localhost:8080/"] {

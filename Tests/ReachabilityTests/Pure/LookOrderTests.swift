@@ -20,7 +20,7 @@ import Testing
         return member
     }
 
-    /// The first reading, made on the thread that starts, and a newer one of the monitor's thread, which is faster.
+    /// Defect 39: the first reading, made on the thread that starts, and a newer one of the monitor's thread, which is faster.
     @Test func ofTwoLooksTheLaterWins() {
         let run = Run()
         let member = member(of: run)

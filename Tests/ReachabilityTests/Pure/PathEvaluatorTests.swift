@@ -86,6 +86,7 @@ import Testing
         #expect(outcome.path.interfaces.map(\.kind) == [.wired])
     }
 
+    // RCH-1
     @Test(arguments: [
         (ENETUNREACH, NetworkPath.Reason.noRoute), (EHOSTUNREACH, .unreachable), (EACCES, .prohibited), (EINVAL, .blackhole),
     ])

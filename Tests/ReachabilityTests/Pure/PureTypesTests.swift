@@ -64,6 +64,7 @@ import Testing
     }
 }
 
+/// RCH-2
 @Suite(.leavesNothing) struct TargetTests {
     @Test(
         arguments: [

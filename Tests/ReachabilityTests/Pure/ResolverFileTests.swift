@@ -13,10 +13,25 @@ import Testing
         try FileManager.default.createDirectory(at: etc, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let target = folder.appending(path: "stub.conf")
-        try Data("nameserver 192.0.2.1\n".utf8).write(to: target)
+        try write("nameserver 192.0.2.1\n", to: target)
         try FileManager.default.createSymbolicLink(atPath: etc.path + "/resolv.conf", withDestinationPath: target.path)
         var file = ResolverFile(path: etc.path + "/resolv.conf")
         try body(&file, target)
+    }
+
+    /// Returns when nobody has the file open any more: a child that another test has just forked does until it executes its program, and the
+    /// kernel tells of a written file when the last one closes it. A lease to read (fcntl(2)) is given then, and not before.
+    private func write(_ text: String, to file: URL, options: Data.WritingOptions = []) throws {
+        try Data(text.utf8).write(to: file, options: options)
+        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let setLease: Int32 = 1024
+        while fcntl(descriptor, setLease, F_RDLCK) != 0 {
+            try #require(errno == EAGAIN)
+            usleep(1_000)
+        }
+        _ = fcntl(descriptor, setLease, F_UNLCK)
     }
 
     private func clear(_ file: inout ResolverFile) -> Bool {
@@ -27,7 +42,7 @@ import Testing
     @Test func aReplacedFileIsSeenOnce() throws {
         try withFile { file, target in
             for number in 2...4 {
-                try Data("nameserver 192.0.2.\(number)\n".utf8).write(to: target, options: .atomic)
+                try write("nameserver 192.0.2.\(number)\n", to: target, options: .atomic)
                 let changed = clear(&file)
                 #expect(changed && file.nameServers() == [IPAddress(192, 0, 2, UInt8(number))])
                 for _ in 0..<3 {

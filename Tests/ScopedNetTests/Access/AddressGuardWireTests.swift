@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import ScopedNetTestServer
+import TestProcesses
 import Testing
 
 @testable import ScopedNet
@@ -54,7 +55,7 @@ struct AddressGuardWireTests {
 
     /// An allowed address that nobody answers at is a failure of the connection, not of the guard.
     @Test func whatIsAllowedFailsAsEver() async throws {
-        let reservation = try PortReservation(forIPv6: false)
+        let reservation = try PortReservation(forIPv6: true)
         try await withSession {
             $0.addressGuard = AddressGuard(allowed: [try AddressRange("127.0.0.1")])
         } _: { session async throws in

@@ -124,8 +124,21 @@ struct ServerLimitTests {
             #expect(code.all == [.bodyTooLarge])
             // In memory the other limit holds.
             #expect(try await wire.get("/more").value().count == 100_001)
-            let wrong = try await wire.session.request(wire.url + "/all").options { $0.maxDownloadBytes = -1 }.failure()
-            #expect(wrong.code == .invalidOption)
+        }
+    }
+
+    @Test func aLimitThatCannotBeIsAMistake() async throws {
+        let changes: [(String, @Sendable (inout RequestOptions) -> Void)] = [
+            ("maxDownloadBytes", { $0.maxDownloadBytes = -1 }), ("maxBodyBytes", { $0.maxBodyBytes = -1 }),
+            ("maxHeaderBytes", { $0.maxHeaderBytes = .min }), ("maxRedirects", { $0.redirects.maxRedirects = -1 }),
+            ("maxAttempts", { $0.retry.maxAttempts = 0 }), ("maxAttempts", { $0.retry.maxAttempts = -3 }),
+        ]
+        try await withWire { wire async throws in
+            for (name, change) in changes {
+                let error = try await wire.session.request(wire.url + "/").options(change).failure()
+                #expect(error.code == .invalidOption && error.phase == .preparing && error.message.contains(name), "\(error)")
+            }
+            #expect(wire.server.requests.isEmpty)
         }
     }
 

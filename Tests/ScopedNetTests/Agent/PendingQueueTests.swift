@@ -21,6 +21,7 @@ import Testing
         queue.finished(host: host, now: now)
     }
 
+    // THR-7
     @Test func startsUpToTheHostsLimit() {
         var queue = makeQueue(total: 10, perHost: 2)
         #expect(submit(1, to: &queue) == .start)
@@ -57,6 +58,7 @@ import Testing
         #expect(submit(4, "b", to: &queue) == .queued(position: 2))
     }
 
+    // YTK-9
     @Test func higherPrioritiesComeFirstAndEqualOnesInOrder() {
         var queue = makeQueue(total: 1)
         #expect(submit(0, to: &queue) == .start)
@@ -146,6 +148,7 @@ import Testing
         #expect(finish(at: .seconds(2_000_000), in: &queue) == 2)
     }
 
+    // YTK-9
     @Test func nothingStarvesUnderAConstantStreamOfUrgentItems() {
         var queue = makeQueue(total: 1, perHost: 1, waiting: 10_000)
         _ = submit(-1, "busy", to: &queue)

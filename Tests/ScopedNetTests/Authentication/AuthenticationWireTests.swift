@@ -364,17 +364,26 @@ import Testing
 
     // MARK: Proxies
 
+    /// A session behind a proxy, and with a store that has a credential for it.
+    private func withCredential(
+        _ credential: Credential, forProxy proxy: String, _ test: (Session) async throws -> Void
+    ) async throws {
+        let store = CredentialStore()
+        store.set(credential, for: try ProtectionSpace(proxy, isProxy: true))
+        try await withSession {
+            $0.proxy = .explicit(url: proxy)
+            $0.credentials = store
+        } _: {
+            try await test($0)
+        }
+    }
+
     @Test func aPlainProxyIsAnsweredOutOfTheStore() async throws {
         try await withLoopbackServer { server async throws in
             server.on("/*", .ok("origin"))
             let credentials = LoopbackProxy.Configuration.Credentials(user: "ann", password: "secret")
             try await withLoopbackProxy(.init(credentials: credentials, hosts: ["nowhere.test": server.port])) { proxy async throws in
-                let store = CredentialStore()
-                store.set(ann, for: try ProtectionSpace(proxy.url, isProxy: true))
-                try await withSession {
-                    $0.proxy = .explicit(url: proxy.url)
-                    $0.credentials = store
-                } _: { session async throws in
+                try await withCredential(ann, forProxy: proxy.url) { session async throws in
                     #expect(try await session.send("http://nowhere.test/a").body == Data("origin".utf8))
                     #expect(try await session.send("http://nowhere.test/b").body == Data("origin".utf8))
                     let sent = proxy.requests.map { $0["proxy-authorization"] }
@@ -419,12 +428,7 @@ import Testing
     /// The library answers, not the transport, which has no credentials; the next request has its answer at once, with the next count.
     @Test func aPlainProxyThatWantsADigestIsAnsweredOutOfTheStore() async throws {
         try await withDigestProxy { url, heads async throws in
-            let store = CredentialStore()
-            store.set(ann, for: try ProtectionSpace(url, isProxy: true))
-            try await withSession {
-                $0.proxy = .explicit(url: url)
-                $0.credentials = store
-            } _: { session async throws in
+            try await withCredential(ann, forProxy: url) { session async throws in
                 let first = try await session.send("http://nowhere.test/a")
                 let second = try await session.send("http://nowhere.test/b?x=1")
                 #expect(first.body == Data("in".utf8) && first.attempts.count == 2)
@@ -443,12 +447,7 @@ import Testing
     /// A wrong password is the result, after one answer.
     @Test func aPlainProxyThatRefusesADigestIsTheResult() async throws {
         try await withDigestProxy { url, heads async throws in
-            let store = CredentialStore()
-            store.set(wrong, for: try ProtectionSpace(url, isProxy: true))
-            try await withSession {
-                $0.proxy = .explicit(url: url)
-                $0.credentials = store
-            } _: { session async throws in
+            try await withCredential(wrong, forProxy: url) { session async throws in
                 let error = try await session.request("http://nowhere.test/a").failure()
                 #expect(error.code == .unacceptableStatus && error.response?.status == 407)
                 #expect(proxyCounts(heads) == [nil, "00000001"])

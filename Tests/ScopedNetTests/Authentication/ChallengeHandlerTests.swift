@@ -40,6 +40,15 @@ import Testing
         }
     }
 
+    @Test func aSessionsHandlerAnswersForItsRequests() async throws {
+        try await withDoor { wire async throws in
+            let credential = ann
+            let session = wire.session.with { $0.options.authentication = .handler { _ in .use(credential) } }
+            let body = try await session.send(wire.url + "/a").body
+            #expect(body == Data("in".utf8))
+        }
+    }
+
     /// SEC-9: whatever the handler says, nothing goes round in circles.
     @Test func theSameAnswerIsNotSentTwice() async throws {
         try await withDoor { wire async throws in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// RFC 9111 section 2, RFC 9110 section 4.2.3.
+/// RFC 9111 section 2, RFC 9110 section 4.2.3 (YTK-16, defect 29).
 @Suite(.leavesNothing) struct CacheKeyTests {
     private func key(_ url: String, _ method: HTTPRequest.Method = .get, _ change: (inout CachePolicy) -> Void = { _ in }) -> CacheKey? {
         var policy = CachePolicy.standard

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// What a caller wants above what HTTP says.
+/// What a caller wants above what HTTP says (REQ-2, YB-9).
 @Suite(.leavesNothing) struct CachePolicyTests {
     private func table(
         _ lines: String..., after: Double = 0, change: (inout CachePolicy) -> Void = { _ in }
@@ -52,6 +52,7 @@ import Testing
         #expect(Set([key, other, same]).count == 2)
     }
 
+    // YTK-15
     @Test func withoutReadingTheRequestGoesAsItIsAndItsResponseIsStored() {
         var table = table("Cache-Control: max-age=60", "ETag: \"a\"")
         table.policy.read = .none
@@ -64,6 +65,7 @@ import Testing
         #expect(table.entries().count == 1)
     }
 
+    // YB-10
     @Test func cachedThenNetworkDeliversBoth() {
         for after in [0.0, 100] {
             var table = table("Cache-Control: max-age=60", "ETag: \"a\"", after: after) { $0.read = .thenNetwork }
@@ -168,6 +170,7 @@ import Testing
         #expect(given.body == "stored")
     }
 
+    // YB-12
     @Test func aTimeToLiveMakesAnythingStorableAndFresh() {
         var table = table(after: 500) { $0.timeToLive = .seconds(600) }
         let hits = table.hits()
@@ -177,6 +180,7 @@ import Testing
         #expect(!later)
     }
 
+    // YTK-13
     @Test func aTimeToLiveIsJudgedByTheReader() {
         var table = table("Cache-Control: max-age=600", after: 60)
         table.policy.timeToLive = .seconds(30)
@@ -185,6 +189,16 @@ import Testing
         var zero = self.table("Cache-Control: max-age=600") { $0.timeToLive = .zero }
         let hits = zero.hits()
         #expect(!hits)
+    }
+
+    /// Defect 32: whoever said that it is zero, the response is stored as with any other lifetime, and the server is asked before it is used.
+    @Test func aLifetimeOfZeroIsStoredAndAskedAbout() {
+        let tables = [table("Cache-Control: max-age=0", "ETag: \"a\""), table("ETag: \"a\"") { $0.timeToLive = .zero }]
+        for var table in tables {
+            let count = table.entries().count
+            let asked = table.ask().sent.map { $0.fields[.ifNoneMatch] ?? "-" }
+            #expect(count == 1 && asked == ["\"a\""])
+        }
     }
 
     @Test func aTimeToLiveCountsMoreThanNoCacheButNotMoreThanNoStore() {
@@ -205,6 +219,7 @@ import Testing
         #expect(table.entries().isEmpty)
     }
 
+    // YTK-13
     @Test func anotherVersionOrSensitiveValueIsNotRead() {
         var table = table("Cache-Control: max-age=60") {
             $0.version = "1"
@@ -237,6 +252,7 @@ import Testing
         #expect(!hits)
     }
 
+    // YTK-16
     @Test func aCustomKeyMayTakeSeveralURLsForOne() {
         var table = CacheTable()
         table.policy.customKey = CustomCacheKey("without query") { _, uri in String(uri.prefix { $0 != "?" }) }

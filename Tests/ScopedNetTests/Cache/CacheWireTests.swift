@@ -9,6 +9,7 @@ import Testing
 
 /// Requests through the cache, over real sockets and a real database.
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CacheWireTests {
+    // YTK-14
     @Test func aFreshResponseIsAskedForOnce() async throws {
         try await withCache { cached async throws in
             cached.server.on("/", fresh("a"))
@@ -54,6 +55,7 @@ import Testing
         }
     }
 
+    // Defect 31
     @Test func anotherProcessFindsItOnDisk() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/cache-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -86,6 +88,7 @@ import Testing
         }
     }
 
+    // SES-11, YB-11
     @Test func codedBodiesAreStoredAsTheyCameAndDecodedAgain() async throws {
         try await withCache { cached async throws in
             let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA0tMHAWjYBQMdwAAA9o4mugDAAA="))
@@ -108,6 +111,7 @@ import Testing
         }
     }
 
+    // Defect 29
     @Test func variantsLiveSideBySide() async throws {
         try await withCache { cached async throws in
             cached.server.on("/") { request in
@@ -208,6 +212,7 @@ import Testing
         }
     }
 
+    // YTK-14
     @Test func firstTheStoredValueThenTheServers() async throws {
         try await withCache { cached async throws in
             cached.server.enqueue(fresh("old"))
@@ -238,6 +243,7 @@ import Testing
         }
     }
 
+    // SES-11, YB-11
     @Test func whatTheProgramDoesNotLikeIsNotStored() async throws {
         try await withCache {
             $0.options.shouldCache = { value, _ in (value as? Data)?.isEmpty == false && (value as? Data) != Data("error".utf8) }

@@ -21,6 +21,7 @@ import Testing
         if case .store = storage { true } else { false }
     }
 
+    // Defect 32
     @Test(
         arguments: [
             (200, ["Cache-Control: max-age=5"]), (200, ["Cache-Control: max-age=0"]), (200, ["Expires: 0"]), (200, ["ETag: \"a\""]),

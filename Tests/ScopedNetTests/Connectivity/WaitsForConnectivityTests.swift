@@ -29,6 +29,7 @@ import Testing
         #expect(clock.armedCount == 0)
     }
 
+    // REQ-2
     @Test func aRequestWithoutAPathWaitsForIt() async throws {
         let recorder = KindRecorder()
         try await withNetwork {
@@ -56,6 +57,7 @@ import Testing
         }
     }
 
+    // RCH-7
     @Test func noRequestWaitsThatDidNotAsk() async throws {
         try await withNetwork(waits: false) { session, transport, network, _ in
             let run = session.request(Self.url).start()

@@ -37,6 +37,7 @@ import Testing
         }
     }
 
+    // REQ-2
     @Test func whoWantsNoneSendsAndKeepsNone() async throws {
         try await withJar { house, jar in
             try jar.set("a=1", for: house.url("/"))

@@ -21,6 +21,7 @@ import Testing
         #expect(seen.allSatisfy { $0.fraction ?? 0 <= 1 }, "\(seen)", sourceLocation: location)
     }
 
+    // SES-12
     @Test func theFirstReportIsWhereItGoesOn() async throws {
         try await withResumeWire { wire async throws in
             try await wire.breakOff(after: 400, of: tagged(body))

@@ -6,10 +6,11 @@ import Testing
 
 @testable import ScopedNet
 
-/// Downloads that go on where another broke off, against a server that keeps the rules (YTK-12, SES-4, SES-9, SES-15; defects 2–4, 33).
+/// Downloads that go on where another broke off, against a server that keeps the rules (YTK-12, SES-4, SES-9, SES-15; defects 2, 3, 4, 33).
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1))) struct ResumeWireTests {
     private let body = bytes(1000)
 
+    // SES-12
     @Test func theRestIsAskedForAndNothingElse() async throws {
         try await withResumeWire { wire async throws in
             _ = wire.folder.write("old", to: "file")
@@ -28,6 +29,58 @@ import Testing
             #expect(response.resumedBytes == 400)
             #expect(wire.content == body)
             #expect(wire.folder.names == ["file"])
+        }
+    }
+
+    /// SES-11: the question is put when a file begins, at once or late, and its answer does not cost the part.
+    @Test(arguments: [false, true]) func aHookThatAllowsTheBodyKeepsThePart(_ isLate: Bool) async throws {
+        let asked = Gathered<Int64?>()
+        try await withResumeWire {
+            $0.options.hooks.disposition = { arrival in
+                asked.add(arrival.head.contentLength)
+                if isLate { try await Task.sleep(for: .milliseconds(50)) }
+                return .allow
+            }
+        } _: { wire async throws in
+            wire.server.on("/", tagged(body))
+            wire.server.enqueue(tagged(body).ending(.truncate(afterBytes: 400)), for: "/")
+            let error = try await wire.download().failure()
+            #expect(error.code == .truncatedBody && error.resumableBytes == 400, "\(error)")
+            #expect(wire.part == body.prefix(400) && wire.folder.names == ResumeWire.leftovers)
+            let response = try await wire.download().response()
+            #expect(wire.latest("range") == "bytes=400-" && response.resumedBytes == 400)
+            #expect(wire.content == body && wire.folder.names == ["file"])
+            #expect(asked.all == [1000])
+        }
+    }
+
+    struct Refusal: Error {}
+
+    @Test func aHookThatRefusesAnotherFileLeavesThePart() async throws {
+        try await withResumeWire { wire async throws in
+            try await wire.breakOff(after: 400, of: tagged(body))
+            let other = bytes(2_000)
+            wire.server.enqueue(tagged(other, "v2"), for: "/")
+            let refused = try await wire.download().onDisposition { _ in throw Refusal() }.failure()
+            #expect(refused.code == .hookFailed && refused.resumableBytes == 400, "\(refused)")
+            #expect(wire.part == body.prefix(400) && wire.folder.names == ResumeWire.leftovers)
+            wire.server.on("/", tagged(body))
+            let response = try await wire.download().onDisposition { _ in .allow }.response()
+            #expect(response.resumedBytes == 400 && wire.content == body && wire.folder.names == ["file"])
+        }
+    }
+
+    /// The part that was there goes when the body of the other file is let in.
+    @Test func aHookThatAllowsAnotherFileBeginsAnew() async throws {
+        try await withResumeWire { wire async throws in
+            try await wire.breakOff(after: 400, of: tagged(body))
+            let other = bytes(2_000)
+            wire.server.enqueue(tagged(other, "v2").ending(.truncate(afterBytes: 700)), for: "/")
+            let error = try await wire.download().onDisposition { _ in .allow }.failure()
+            #expect(error.resumableBytes == 700 && wire.part == other.prefix(700), "\(error)")
+            wire.server.on("/", tagged(other, "v2"))
+            let response = try await wire.download().onDisposition { _ in .allow }.response()
+            #expect(response.resumedBytes == 700 && wire.content == other && wire.folder.names == ["file"])
         }
     }
 

@@ -87,6 +87,7 @@ import Testing
         }
     }
 
+    // YTK-6
     @Test(arguments: FrontDoor.allCases, Carrier.allCases)
     func aCancelInFlightIsTheEnd(door: FrontDoor, carrier: Carrier) async throws {
         try await carrier.withStage { stage in
@@ -201,6 +202,7 @@ import Testing
         }
     }
 
+    // REQ-1, YTK-1
     @Test(arguments: FrontDoor.allCases, Carrier.allCases)
     func aRequestMayStartAgain(door: FrontDoor, carrier: Carrier) async throws {
         try await carrier.withStage { stage in

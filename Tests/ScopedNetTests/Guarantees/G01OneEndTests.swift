@@ -5,8 +5,9 @@ import Testing
 
 @testable import ScopedNet
 
-/// G1: every run ends exactly once.
+/// G1: every run ends exactly once (defect 24).
 @Suite(.leavesNothing) struct G01OneEndTests {
+    // THR-5
     @Test func aSuccessIsCalledOnceAndThenTheEnd() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("hello"))
@@ -35,6 +36,7 @@ import Testing
         }
     }
 
+    // YTK-8
     @Test(arguments: ["explicit", "bag", "agent", "task"])
     func aCancellationEndsOnceWithItsReason(how: String) async throws {
         try await withHouse { house in
@@ -64,6 +66,7 @@ import Testing
         }
     }
 
+    // SES-8
     @Test func anAwaitIsResumedOnceAndThrowsTheReason() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("x").stalling(.beforeHead))
@@ -82,7 +85,7 @@ import Testing
         }
     }
 
-    // REQ-1
+    // REQ-1, YTK-5, defect 20
     @Test func aMistakeInTheRequestIsAnEndingToo() async throws {
         try await withHouse { house in
             let trace = Trace()
@@ -93,6 +96,7 @@ import Testing
         }
     }
 
+    // SES-2
     @Test func aShutdownEndsWhatRunsAndRefusesWhatComes() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("x").stalling(.beforeHead))
@@ -101,6 +105,8 @@ import Testing
             try await house.server.waitForStalls()
             await house.session.shutdown()
             #expect(trace.lines == ["shutdown"])
+            let connections = LocalSockets.established(to: house.server.port)
+            #expect(connections == 0)
             do throws(NetworkError) {
                 _ = try await house.session.send(house.url("/a"))
                 Issue.record("a request after the shutdown succeeded")

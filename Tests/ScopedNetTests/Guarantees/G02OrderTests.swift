@@ -24,6 +24,7 @@ import Testing
         func requestDidEnd(_ run: RunInfo) { trace.add("did end") }
     }
 
+    // YTK-7, SES-12
     @Test func observersThenDelegateThenClosuresThenTheEnd() async throws {
         let trace = Trace()
         try await withHouse(.init(), { $0.observers = [Watcher(trace)] }) { house in
@@ -39,6 +40,7 @@ import Testing
         }
     }
 
+    // SES-6
     @Test func progressIsMonotonicAndCompleteBeforeTheSuccess() async throws {
         try await withHouse { house in
             house.server.on("/big", ScriptedResponse(body: .repeating(7, count: 3_000_000)))
@@ -58,6 +60,7 @@ import Testing
         }
     }
 
+    // Defect 22
     @Test func aResultThatArrivedButIsNotAdmittedLosesToCancel() async throws {
         try await withStage { session, stage in
             let trace = Trace()

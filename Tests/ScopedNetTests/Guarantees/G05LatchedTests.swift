@@ -42,6 +42,7 @@ import Testing
 
     struct Thing: Decodable, Sendable { let a: Int }
 
+    // THR-3, defect 21
     @Test(arguments: [
         (Step.afterLink, 0), (.beforeQueue, 0), (.beforeTransfer, 0), (.transferStarted, 1), (.headReceived, 0), (.redirectDecided, 0),
         (.beforeDecode, 0), (.decoded, 0), (.beforeDelivery, 0), (.beforeAdmission, 0),
@@ -59,6 +60,7 @@ import Testing
         #expect(later <= allowedRequests, "a request was sent after the cancel")
     }
 
+    // Defect 21
     @Test(arguments: [Step.retryDecided, .retryWaiting])
     func noRetryFollowsACancel(step: Step) async throws {
         let (trace, hits, later) = try await cancelAt(step) { session, url, bag, trace in
@@ -72,6 +74,7 @@ import Testing
         #expect(later == 0)
     }
 
+    // Defect 21
     @Test func aCancelInTheQueueIsNotForgotten() async throws {
         let (trace, hits, later) = try await cancelAt(.queued) { session, url, bag, trace in
             for index in 0..<2 {
@@ -85,6 +88,7 @@ import Testing
         #expect(trace.lines.filter { $0.hasPrefix("success") }.isEmpty)
     }
 
+    // THR-3
     @Test func aCancelBeforeTheStartSendsNothing() async throws {
         try await withHouse { house in
             let bag = DeallocBag()
@@ -98,6 +102,7 @@ import Testing
         }
     }
 
+    // THR-4
     @Test func aCancelWhileSuspendedEnds() async throws {
         try await withStage { session, stage in
             let trace = Trace()

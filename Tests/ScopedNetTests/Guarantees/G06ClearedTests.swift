@@ -8,6 +8,7 @@ import Testing
 @Suite(.leavesNothing) struct G06ClearedTests {
     enum Path: CaseIterable { case success, failure, cancel, bag, refusedByEndedBag, refusedByRepeat, malformed }
 
+    // THR-5, YB-7, defect 52
     @Test(arguments: Path.allCases)
     func afterTheEndNothingCapturedIsAlive(path: Path) async throws {
         try await withStage { session, stage in
@@ -66,6 +67,7 @@ import Testing
         }
     }
 
+    // S0-2
     @Test func aCapturedOwnerMakesNoLastingCycle() async throws {
         final class Model: @unchecked Sendable {
             var request: Request<Data>?
@@ -87,6 +89,7 @@ import Testing
         }
     }
 
+    // YB-6
     @Test func theDelegateIsHeldWeakly() async throws {
         final class Delegate: RequestDelegate, Sendable {}
         try await withStage { session, stage in

@@ -53,6 +53,7 @@ import Testing
         }
     }
 
+    // SES-7, defect 27
     @Test func nothingIsCalledInsideStart() async throws {
         try await withStage { session, _ in
             let isInside = Lock(true)
@@ -66,6 +67,7 @@ import Testing
         }
     }
 
+    // THR-1
     @Test func callbacksNeverRunOnTheNetworkThread() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("x"))
@@ -95,6 +97,7 @@ import Testing
         deinit { note() }
     }
 
+    // Defect 16
     @Test func startingCancellingAndDroppingInsideACallbackWorks() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("x"))

@@ -7,6 +7,7 @@ import Testing
 
 /// G8: the bag.
 @Suite(.leavesNothing) struct G08BagTests {
+    // S2-1
     @Test func itKeepsNeitherHandleNorOwnerAlive() async throws {
         final class Owner { let bag = DeallocBag() }
         try await withStage { session, stage in
@@ -25,6 +26,7 @@ import Testing
         }
     }
 
+    // S2-2
     @Test func aRunLeavesItsBagWhenItEnds() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("x"))
@@ -41,6 +43,7 @@ import Testing
         }
     }
 
+    // S2-1, defects 51, 59
     @Test(arguments: [1, 10, 255, 300, 5_000])
     func itsEndCancelsEveryMemberAndClosesAllGatesFirst(count: Int) async throws {
         try await withStage { session, stage in
@@ -101,6 +104,7 @@ import Testing
         }
     }
 
+    // Defect 51
     @Test func insertingIntoAnEndedBagCancelsAtOnce() async throws {
         try await withStage { session, stage in
             let bag = DeallocBag()
@@ -158,6 +162,7 @@ import Testing
         }
     }
 
+    // S2-2
     @Test func aForeignItemIsHeldAndItsTokenTakesItOut() async {
         let bag = DeallocBag()
         let trace = Trace()
@@ -172,6 +177,7 @@ import Testing
         #expect(bag.isEnded == false)
     }
 
+    // S2-2
     @Test func aFinishedTaskUnlinks() async {
         let bag = DeallocBag()
         await bag.task {}.value
@@ -190,6 +196,7 @@ import Testing
         #expect(bag.count == 0)
     }
 
+    // Defect 49
     @Test func aMillionRequestsLeaveAnOldBagSmall() async throws {
         let rounds = ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1" ? 1_000_000 : 20_000
         let bag = DeallocBag()

@@ -15,6 +15,7 @@ import Testing
         func take(_ count: Int) { trace.add(isDying.load(ordering: .relaxed) ? "dying" : "alive") }
     }
 
+    // Defect 18
     @Test func aDeadOwnerIsSkipped() async throws {
         try await withStage { session, stage in
             let trace = Trace()

@@ -7,6 +7,7 @@ import Testing
 
 /// G10: the wire falls silent too.
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct G10WireTests {
+    // S2-3
     @Test(arguments: ["run", "bag", "handle"])
     func theServerSeesTheClose(how: String) async throws {
         try await withHouse { house in

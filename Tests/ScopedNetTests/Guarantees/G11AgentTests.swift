@@ -7,6 +7,7 @@ import Testing
 
 /// G11: the agent retains a run from start to end, never the handle.
 @Suite(.leavesNothing) struct G11AgentTests {
+    // YTK-5
     @Test func aTemporaryRequestIsSafe() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("hello"))
@@ -23,6 +24,7 @@ import Testing
         }
     }
 
+    // Defect 14
     @Test func idleMeansNoUserCodeIsPendingAndNothingIsAlive() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("x"))
@@ -61,7 +63,7 @@ import Testing
 
     enum Ending: CaseIterable { case success, failure, observed }
 
-    /// Not one moment earlier: who waited for `idle()` may tear down what the run's options hold.
+    /// SES-3: not one moment earlier: who waited for `idle()` may tear down what the run's options hold.
     @Test(arguments: Ending.allCases) func theAgentCountsARunUntilItIsDestroyed(ending: Ending) async throws {
         let listener = Listener()
         try await withHouse {
@@ -94,6 +96,7 @@ import Testing
         }
     }
 
+    // YTK-8, SES-3
     @Test func agentsAreIndependentAndFindByTag() async throws {
         try await withStage { session, stage in
             let other = Session(configuration: .init(transport: stage, agent: RequestAgent()))

@@ -9,6 +9,7 @@ import Testing
 @Suite(.leavesNothing) struct G12ReleaseTests {
     enum Event: CaseIterable { case handleDropped, bagEnded }
 
+    // YB-4, defect 19
     @Test(arguments: [ReleaseStrategy.untilFinished, .cancelOnRelease, .detached], Event.allCases)
     func truthTable(strategy: ReleaseStrategy, event: Event) async throws {
         try await withStage { session, stage in
@@ -39,6 +40,7 @@ import Testing
         }
     }
 
+    // YB-4, SES-15, defect 59
     @Test func aDetachedDownloadStillReachesItsFile() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scopednet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -6,6 +6,7 @@ import Testing
 
 /// G13: repeat strategies, per object and per key; check and start are one step.
 @Suite(.leavesNothing) struct G13RepeatTests {
+    // YTK-1, YB-6, defects 16, 58
     @Test func eachStartIsARunWithItsOwnCallbacks() async throws {
         try await withStage { session, stage in
             let trace = Trace()
@@ -22,6 +23,7 @@ import Testing
         }
     }
 
+    // YB-5, defect 22
     @Test(arguments: [true, false])
     func cancelOldestReplacesAndTheOldOneIsSilent(byKey: Bool) async throws {
         try await withStage { session, stage in
@@ -45,6 +47,7 @@ import Testing
         }
     }
 
+    // YB-5, CT-1
     @Test func cancelNewestRefusesAndTellsTheCaller() async throws {
         try await withStage { session, stage in
             let trace = Trace()
@@ -67,6 +70,7 @@ import Testing
         }
     }
 
+    // YB-5
     @Test func concurrentStartsWithOneKeyGiveOneRun() async throws {
         try await withStage { session, stage in
             for round in 0..<50 {

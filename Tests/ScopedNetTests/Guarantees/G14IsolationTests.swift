@@ -25,6 +25,7 @@ import Testing
         }
     }
 
+    // SES-7
     @Test @MainActor func onTheMainActorWithoutAHop() async throws {
         let stage = StagedTransport()
         let session = Session(configuration: .init(transport: stage, agent: RequestAgent()))
@@ -72,6 +73,7 @@ import Testing
         }
     }
 
+    // SES-7
     @Test func elseOnTheDeliveryQueue() async throws {
         let key = DispatchSpecificKey<String>()
         let queue = DispatchQueue(label: "mine")
@@ -90,7 +92,7 @@ import Testing
         session.request("http://h/").onSuccess { _ in trace.add(DispatchQueue.getSpecific(key: key) ?? "elsewhere") }.start()
     }
 
-    /// Callbacks of one run that belong to different places keep their order all the same.
+    /// SES-6: callbacks of one run that belong to different places keep their order all the same.
     @Test func mixedPlacesKeepTheOrder() async throws {
         try await withStage { session, stage in
             let trace = Trace()

@@ -8,6 +8,7 @@ import Testing
 
 /// G15: no mandatory shutdown. A session nobody uses goes away with its thread and sockets.
 @Suite(.leavesNothing, .serialized) struct G15NoCeremonyTests {
+    // Defect 1
     @Test func aDroppedSessionTakesItsThreadAndSocketsAlong() async throws {
         let server = LoopbackServer()
         try await server.start()
@@ -45,6 +46,7 @@ import Testing
         await server.stop()
     }
 
+    // YB-1
     @Test func derivedSessionsShareTheTransportUnlessTheNetworkDiffers() {
         let session = Session(configuration: .init(agent: RequestAgent()))
         #expect(session.with { $0.headers[.userAgent] = "x" }.transport === session.transport)

@@ -36,6 +36,21 @@ struct DestinationHookTests {
         }
     }
 
+    @Test func theRequestsHookGoesBeforeTheSessions() async throws {
+        let (given, sessions, requests) = (file("given"), file("session"), file("request"))
+        try await withWire {
+            $0.options.hooks.destination = { _ in sessions }
+        } _: { wire async throws in
+            wire.server.on("/", .ok("there"))
+            let request = wire.session.download(wire.url + "/", to: given).onDestination { _ in requests }
+            let first = try await request.value()
+            // It was for one start.
+            let second = try await request.value()
+            #expect(first == requests && second == sessions)
+            #expect(folder.names == ["request", "session"])
+        }
+    }
+
     @Test func aFolderGetsTheServersNameMadeSafe() async throws {
         try await withWire { wire async throws in
             wire.server.on("/plain.txt", .ok("1"))
@@ -76,6 +91,7 @@ struct DestinationHookTests {
         }
     }
 
+    // Defect 3
     @Test func errorsAskForNoFile() async throws {
         let asked = Counter()
         try await withWire {

@@ -84,6 +84,7 @@ struct DispositionHookTests {
         }
     }
 
+    // SES-5, SES-12
     @Test(arguments: FrontDoor.allCases, [0, 5, 3 << 20])
     func aResponseBecomesADownload(door: FrontDoor, count: Int) async throws {
         let recorder = EventRecorder()
@@ -279,6 +280,7 @@ struct DispositionHookTests {
         }
     }
 
+    // Defect 23
     @Test func theTotalTimeGoesOnWhileTheHookDecides() async throws {
         try await withWire { wire async throws in
             for count in [0, 8 << 20] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// SES-9: names of downloads, from a server's word or a URL, with nothing in them but a name.
+/// SES-9, YTK-12: names of downloads, from a server's word or a URL, with nothing in them but a name.
 @Suite(.leavesNothing) struct DownloadNameTests {
     private func name(_ disposition: String?, url: String = "http://h/a/url.txt?x=/b#/c") -> String {
         DownloadName.name(contentDisposition: disposition, url: url)

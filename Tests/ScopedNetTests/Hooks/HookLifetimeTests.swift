@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// What holds for all deciding hooks: cancels, owners, places, and what is left of them.
+/// What holds for all deciding hooks: cancels, owners, places, and what is left of them (SES-11).
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct HookLifetimeTests {
     /// A server that redirects `/old` to `/new`, and answers there.
@@ -19,6 +19,7 @@ struct HookLifetimeTests {
         }
     }
 
+    // Defect 23
     @Test(arguments: FrontDoor.allCases)
     func aCancelDoesNotWaitForAHook(door: FrontDoor) async throws {
         try await withRedirect { wire in
@@ -91,6 +92,7 @@ struct HookLifetimeTests {
         }
     }
 
+    // Defect 23
     @Test func theTotalTimeGoesOnWhileAHookDecides() async throws {
         try await withRedirect { wire in
             let never = Latch()

@@ -15,6 +15,7 @@ struct HookRaceTests {
     /// So many turns of the scheduler, to come before or after the others.
     private static func pause(_ turns: Int) async { for _ in 0..<turns { await Task.yield() } }
 
+    // SES-11
     @Test(arguments: [RequestEnding.nobody, .handle, .bag])
     func everyRunEndsOnce(ending: RequestEnding) async throws {
         let folder = TemporaryFolder()

@@ -67,6 +67,7 @@ struct RedirectHookTests {
         }
     }
 
+    // Defect 47
     @Test(arguments: FrontDoor.allCases)
     func everythingAboutTheNextRequestCanBeChanged(door: FrontDoor) async throws {
         try await withWire { wire async throws in
@@ -276,6 +277,7 @@ struct RedirectHookTests {
 
     // MARK: Who is asked
 
+    // SES-11
     @Test func theRequestsHookGoesBeforeTheSessions() async throws {
         let asked = Trace()
         try await withWire {

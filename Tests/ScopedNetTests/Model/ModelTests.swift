@@ -30,6 +30,7 @@ import Testing
 
     // MARK: As a program of its own
 
+    // THR-2
     @Test func everyOrderOfStepsHolds() throws {
         try withProgram(mutated: false) { program, _ in
             let (status, lines) = try run(program, ["explore", Self.isSoaking ? "all" : "small"])

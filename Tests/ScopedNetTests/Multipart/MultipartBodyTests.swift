@@ -39,7 +39,7 @@ import Testing
         #expect(body.contentType == "application/x-www-form-urlencoded" && body.length == 0 && !body.isMultipart)
     }
 
-    // MP-7
+    // MP-7, S0-3
     @Test func smallFormsAreOnePieceAndOthersAreStreamed() throws {
         var form = MultipartForm()
         form.add("a", name: "a")
@@ -52,7 +52,7 @@ import Testing
         #expect(large.length == form.contentLength && large.isReplayable && large.contentType == form.contentType)
     }
 
-    // MP-1: whatever its case.
+    // MP-1, YTK-4: whatever its case.
     @Test(arguments: [("GET", false), ("get", false), ("HEAD", false), ("Head", false), ("POST", true), ("PUT", true), ("DELETE", true)])
     func aMethodWithoutABodyIsRefused(_ name: String, _ isAllowed: Bool) throws {
         var form = MultipartForm()

@@ -4,7 +4,7 @@ import Glibc
 import ScopedNet
 import Testing
 
-/// The form and its bytes: MP-1 to MP-8 and MP-11.
+/// The form and its bytes: MP-2, MP-3, MP-4, MP-5, MP-6, MP-8, MP-11, defects 6, 7.
 @Suite(.leavesNothing) struct MultipartFormTests {
     private static func bytes(_ form: MultipartForm) async throws -> Data {
         var all = Data()
@@ -124,7 +124,7 @@ import Testing
         #expect(Array(parts.prefix(5)) == expected)
     }
 
-    // MP-2, MP-15: refused as in a query, and nothing is added.
+    // MP-2, REQ-15: refused as in a query, and nothing is added.
     @Test func aNumberThatIsNoneIsRefused() {
         var form = MultipartForm()
         do {

@@ -58,6 +58,7 @@ import Testing
         return recorder
     }
 
+    // SES-12
     @Test func aPlainRequestGoesThroughEveryDoorwayInOrder() async throws {
         let recorder = try await record { house in
             house.server.on("/a", .json("{\"a\": 1}"))
@@ -104,6 +105,7 @@ import Testing
         #expect(recorder.names.contains("started 2"))
     }
 
+    // SES-12, SES-16
     @Test func theEndingHasTheFinalErrorAndTheMetricsOfEachAttempt() async throws {
         let recorder = try await record { house in
             house.server.on("/r", .redirect(to: "/a", status: 302))
@@ -118,6 +120,7 @@ import Testing
         #expect(completion.response?.status == 200)
     }
 
+    // SES-16
     @Test func aCancellationIsToldWithItsReasonAndEndsTheEvents() async throws {
         let recorder = try await record { house in
             house.server.on("/a", .ok("x").stalling(.beforeHead))
@@ -151,6 +154,27 @@ import Testing
         #expect(names.filter { $0 == "resumed" }.count == 1)
     }
 
+    private struct Teller: RequestObserver {
+        let name: String
+        let trace: Trace
+        func observe(_ event: RequestEvent) { trace.add("\(name): \(Recorder.name(event.kind))") }
+    }
+
+    /// SES-12: each event reaches all of them, in the order of the configuration.
+    @Test func severalObserversAreCalledInTheirOrder() async throws {
+        let trace = Trace()
+        try await withStage({ $0.observers = [Teller(name: "one", trace: trace), Teller(name: "two", trace: trace)] }) { session, stage in
+            session.request("http://h/").start()
+            await stage.waitForStarts(1)
+            stage.succeed(stage.started[0])
+        }
+        let events = trace.lines.filter { $0.hasPrefix("one: ") }.map { String($0.dropFirst("one: ".count)) }
+        let expected = events.flatMap { ["one: \($0)", "two: \($0)"] }
+        #expect(events.last == "finished")
+        #expect(trace.lines == expected)
+    }
+
+    // SES-12
     @Test func aRunNobodyObservesHasNoFeed() async throws {
         try await withStage { session, stage in
             let run = session.request("http://h/").onSuccess { _ in }.start().run

@@ -30,6 +30,7 @@ import Testing
         }
     }
 
+    // SES-13
     @Test func resumeSuspendAndCompleteWithTheirPayload() async throws {
         let listener = Listener()
         listener.listen()
@@ -52,6 +53,7 @@ import Testing
             ])
     }
 
+    // SES-13
     @Test func aDownloadCarriesItsPath() async throws {
         let listener = Listener()
         listener.listen()
@@ -83,7 +85,7 @@ import Testing
         #expect(reasons.lines == ["cancelled explicit true"])
     }
 
-    /// Suspending what is suspended, resuming what goes on and cancelling what has ended post nothing.
+    /// SES-14: suspending what is suspended, resuming what goes on and cancelling what has ended post nothing.
     @Test func onlyRealTransitionsArePosted() async throws {
         let listener = Listener()
         listener.listen()

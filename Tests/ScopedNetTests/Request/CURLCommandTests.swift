@@ -193,7 +193,9 @@ import Testing
         ("https://a/?a=1?token=2", "https://a/?a=1?token=2"),
         ("https://a/#access_token=1&x=2", "https://a/#access_token=***&x=2"),
         ("https://a/?my_own=1", "https://a/?my_own=***"), ("https://ann:s/cret@host/", "(malformed URL)"), ("https://a/@b", "https://a/@b"),
-        ("", ""),
+        ("//ann:secret@host/?token=1", "//***@host/?token=***"), ("//ann:s/cret@host/", "(malformed URL)"), ("//host/@b", "//host/@b"),
+        ("/path@b", "/path@b"), ("/login?token=1&next=https://h/", "/login?token=***&next=https://h/"),
+        ("cb?key=1&u=http://a:b@h/", "cb?key=***&u=http://a:b@h/"), ("", ""),
     ])
     func urlsAreMasked(_ url: String, _ expected: String) {
         #expect(SecretMask(additionalNames: ["my_own"]).maskedURL(url) == expected)

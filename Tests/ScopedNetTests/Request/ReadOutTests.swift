@@ -7,6 +7,7 @@ import Testing
 
 /// What can be read off a request, a run and a response.
 @Suite(.leavesNothing) struct ReadOutTests {
+    // YTK-20
     @Test func statusAndResultAreTheRunsOwn() async throws {
         try await withStage { session, stage in
             let request = session.request("http://h/")
@@ -33,7 +34,7 @@ import Testing
         }
     }
 
-    /// The transport has not even said that it knows of the cancel.
+    /// YTK-20: the transport has not even said that it knows of the cancel.
     @Test func statusDoesNotWaitForTheTransport() async throws {
         try await withStage(endsCancelled: false) { session, stage in
             let request = session.request("http://h/")
@@ -65,6 +66,7 @@ import Testing
         }
     }
 
+    // YB-13
     @Test func aResponseSaysWhatCameFromWhere() async throws {
         try await withHouse { house in
             house.server.on("/old", .redirect(to: "/new"))
@@ -81,6 +83,7 @@ import Testing
         }
     }
 
+    // YB-13, CT-1, SES-5, defect 17
     @Test func idsAreUniqueInTheProcess() async throws {
         try await withStage { one, oneStage in
             try await withStage { two, twoStage in
@@ -91,6 +94,7 @@ import Testing
                     for _ in 0..<2 { #expect(ids.insert(request.start().run.id).inserted) }
                 }
                 #expect(ids.count == 12)
+                #expect(!ids.contains(0), "0 is nobody's")
                 for stage in [oneStage, twoStage] {
                     await stage.waitForStarts(4)
                     for started in stage.started { stage.succeed(started) }

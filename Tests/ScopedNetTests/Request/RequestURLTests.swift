@@ -3,6 +3,7 @@ import Testing
 
 @testable import ScopedNet
 
+/// REQ-1, REQ-18, YTK-2
 @Suite(.leavesNothing) struct RequestURLTests {
     @Test(arguments: ["http://user:hunter2@host/a@b", "http://user:hunter2@\u{301}host/", "http://user:hunter2@host/@\u{301}"])
     func aDescriptionShowsNoPassword(_ text: String) {

@@ -18,6 +18,18 @@ import Testing
             #expect(error.response?.mimeType == "text/html")
             #expect(error.body == Data("<html>log in</html>".utf8))
             #expect(error.message.contains("text/html"))
+            #expect(error.message.contains("`contentTypes`"))
+        }
+    }
+
+    /// RES-2: who asks for bytes has no wishes about their type.
+    @Test func bytesAreOfAnyType() async throws {
+        try await withHouse { house in
+            for type in ["text/html", "image/png", "nonsense"] {
+                house.server.on("/a", portal.typed(type))
+                let data = try await house.session.request(house.url("/a")).value()
+                #expect(data == Data("<html>log in</html>".utf8))
+            }
         }
     }
 
@@ -29,6 +41,7 @@ import Testing
         }
     }
 
+    // YTK-6
     @Test func aStatusThatIsRefusedTooIsTheErrorOnTop() async throws {
         try await withHouse { house in
             house.server.on("/a", portal.with { $0.status = 404 })
@@ -132,6 +145,7 @@ import Testing
         }
     }
 
+    // Defect 13
     @Test func anEmptyAnswerIsNothing() async throws {
         try await withHouse { house in
             house.server.on("/a", .status(204))

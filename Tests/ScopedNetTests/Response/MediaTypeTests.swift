@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: ["", "text", "text/", "/html", "text html", "text/html x", "te xt/html", ",", "ä/b", "*", ";charset=x"])
     func whatDoesNotBeginWithATypeIsNone(text: String) { #expect(MediaType(text) == nil) }
 
-    /// Two fields are joined with a comma; a proxy adds one of its own.
+    /// RES-3: two fields are joined with a comma; a proxy adds one of its own.
     @Test(arguments: [
         ("a/b, c/d", "c/d"), ("a/b, a/b", "a/b"), ("text/html,", "text/html"), ("a/b; x=\"c,d/e\"", "a/b"), ("a/b; x=\"\\\",c/d\"", "a/b"),
         ("a/b, nonsense", "a/b"), ("a/b;x=y,c/d;z=1", "c/d"),

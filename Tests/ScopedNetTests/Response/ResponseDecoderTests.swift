@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// RES-1 to RES-10: what becomes of a response.
+/// RES-1: what becomes of a response.
 @Suite(.leavesNothing) struct ResponseDecoderTests {
     private struct Post: Codable, Sendable, Equatable { var title: String }
 
@@ -26,12 +26,24 @@ import Testing
         #expect(error?.description.contains("Post?") == true)
     }
 
+    // RES-5
+    @Test(arguments: [
+        ("application/json", true), ("text/json", true), ("text/javascript; charset=utf-8", true), ("application/problem+json", true),
+        ("text/html", false), ("text/plain", false),
+    ]) func jsonHasSeveralTypes(type: String, isRead: Bool) {
+        for expected in [ResponseDecoder<Post>.json().any.types, ResponseDecoder<JSONValue>.json(.any).any.types] {
+            let accepts = ContentTypeValidation.automatic.accepts(type, status: 200, isEmpty: false, expected: expected)
+            #expect(accepts == isRead)
+        }
+    }
+
     @Test func jsonIsDecoded() throws {
         #expect(try value(.json(Post.self), #"{"title":"x"}"#) == Post(title: "x"))
         #expect(try value(.json(Int.self), "7") == 7)
         #expect(throws: (any Error).self) { try value(.json(Post.self), #"{"title":"#) }
     }
 
+    // RES-5, RES-6
     @Test func theDynamicDocument() throws {
         #expect(try value(.json(), #"{"a":[1,null]}"#) == ["a": [1, nil]])
         #expect(try value(.json(removesNulls: true), #"{"a":[1,null],"b":null}"#) == ["a": [1]])
@@ -42,6 +54,7 @@ import Testing
         #expect(try value(.json(["a": .number]), #"{"a":1}"#) == ["a": 1])
     }
 
+    // RES-7
     @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
     func propertyListsOfBothKinds(format: PropertyListSerialization.PropertyListFormat) throws {
         let encoder = PropertyListEncoder()
@@ -68,6 +81,7 @@ import Testing
         #expect(decoder.any.types == nil)
     }
 
+    // RES-10
     @Test func ofSeveralThatCannotAllAreHeard() throws {
         let decoder = ResponseDecoder<Post>.first(of: .json(), .propertyList(), ResponseDecoder { _, _ in throw CancellationError() })
         let error = #expect(throws: CompoundDecodingError.self) { try value(decoder, "<html>", type: "application/json") }
@@ -87,6 +101,7 @@ import Testing
         #expect(try value(decoder, "7", type: "text/plain") == 7)
     }
 
+    // YTK-11
     @Test(arguments: ["", " \n"]) func nothingHasNoShape(text: String) throws {
         #expect(try value(.json(["a": .string]), text) == .null)
         #expect(try value(.json(allowsFragments: false), text) == .null)
@@ -98,11 +113,15 @@ import Testing
         #expect(accepts("application/json") && accepts("application/x-plist") && !accepts("text/html"))
     }
 
+    // RES-8
     @Test func anErrorsBodyIsDecodedToo() throws {
         var error = NetworkError(.unacceptableStatus, phase: .receiving, message: "")
         #expect(throws: EmptyBodyError.self) { try error.decoded(by: .text) }
         error.response = head("text/html; charset=latin1", status: 500)
         error.body = Data([0xE9])
         #expect(try error.decoded(by: .text) == "é")
+        error.body = Data(#"{"title":"x"}"#.utf8)
+        #expect(error.decoded(as: Post.self) == Post(title: "x"))
+        #expect(error.decoded(as: [Post].self) == nil)
     }
 }

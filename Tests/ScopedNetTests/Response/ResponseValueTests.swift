@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// RES-9: however many look at it, a value is made once, and not on the thread that moves the bytes.
+    /// RES-1, RES-9, defect 25: however many look at it, a value is made once, and not on the thread that moves the bytes.
     @Test func aValueIsMadeOnceForEachRunOffTheNetworkThread() async throws {
         let values = Trace()
         let threads = Trace()
@@ -46,6 +46,45 @@ import Testing
         #expect(threads.lines.count == 2)
         let wasOnNetworkThread = threads.lines.contains { $0.contains("scopednet") }
         #expect(!wasOnNetworkThread)
+    }
+
+    /// SES-1: each of two decoders waits for the other, and no two calls of one queue are under way at once.
+    @Test(.timeLimit(.minutes(1))) func valuesAreMadeSideBySideAndToldOneAfterTheOther() async throws {
+        let (decoders, calls) = (Crowd(), Crowd())
+        let arrivals = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
+        try await withHouse { house in
+            house.server.on("/a", .ok("seven"))
+            for number in 0..<2 {
+                let decoder = ResponseDecoder<Int>({ (_: ResponseHead, body: Data) in
+                    decoders.enter()
+                    arrivals[1 - number].signal()
+                    arrivals[number].wait()
+                    decoders.leave()
+                    return body.count
+                })
+                let request = house.session.request(house.url("/a"), decoder: decoder)
+                request.onSuccess { _ in
+                    calls.enter()
+                    usleep(20_000)
+                    calls.leave()
+                }.start()
+            }
+            await house.agent.idle()
+        }
+        #expect(decoders.most == 2)
+        #expect(calls.most == 1)
+    }
+
+    /// RES-1: what a decoder throws is the reason of the error, which has what could not be read.
+    @Test func whatADecoderThrowsIsInTheError() async throws {
+        struct Mine: Error {}
+        try await withHouse { house in
+            house.server.on("/a", .ok("seven"))
+            let decoder = ResponseDecoder<Int>({ (_: ResponseHead, _: Data) in throw Mine() })
+            let error = try await house.session.request(house.url("/a"), decoder: decoder).failure()
+            #expect(error.code == .decodingFailed && error.underlying is Mine)
+            #expect(error.response?.status == 200 && error.body == Data("seven".utf8))
+        }
     }
 
     /// A value that says when it is gone.
@@ -206,7 +245,7 @@ import Testing
         #expect(crowd.most == 1)
     }
 
-    /// Two requests of one session are under way at once, each with a decoder of its own.
+    /// YTK-3, defects 26, 47: two requests of one session are under way at once, each with a decoder of its own.
     @Test func aDecoderBelongsToItsRequest() async throws {
         try await withStage { session, stage in
             let texts = Trace()
@@ -223,7 +262,7 @@ import Testing
         }
     }
 
-    // REQ-2
+    // REQ-2, YTK-3, defect 26
     @Test func optionsChangedLaterReachOnlyLaterRuns() async throws {
         try await withStage { session, stage in
             let trace = Trace()
@@ -242,7 +281,7 @@ import Testing
         }
     }
 
-    /// A derived session has its own observers; the one it came from keeps its.
+    /// SES-17, defect 26: a derived session has its own observers; the one it came from keeps its.
     @Test func aDerivedSessionChangesNothingOfItsOrigin() async throws {
         let (first, second) = (Trace(), Trace())
         try await withStage({ $0.observers = [Observer(first)] }) { session, stage in

@@ -4,6 +4,7 @@ import Testing
 
 @testable import ScopedNet
 
+/// SEC-5
 @Suite(.leavesNothing) struct PinTextTests {
     /// RFC 7469 section 2.1.5.
     private static let example = "d6qzRu9zOECb90Uez27xWltNsj0e1Md7GkYYkVoZWmM="

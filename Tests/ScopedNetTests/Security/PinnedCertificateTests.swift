@@ -14,19 +14,8 @@ struct PinnedCertificateTests {
     init() throws { chains = try TestChains() }
 
     private func code(_ identity: TLSIdentity, _ pins: [PinnedCertificate]) async throws -> NetworkError.Code? {
-        let found = Gathered<NetworkError.Code?>()
-        try await withWire(.init(tls: identity)) {
-            // Nobody else is asked.
-            $0.tls.certificateAuthority = .pem(chains.stranger.certificatePEM)
-            $0.security = SecurityPolicy(.certificates(pins))
-        } _: { wire async throws in
-            wire.server.on("/", .ok("hello"))
-            switch await wire.get().outcome() {
-            case .success: found.add(nil)
-            case .failure(let error): found.add(error.code)
-            }
-        }
-        return try #require(found.all.first)
+        // Nobody else is asked.
+        try await chains.code(of: identity, under: SecurityPolicy(.certificates(pins)), authority: chains.stranger)
     }
 
     @Test func anyLinkOfTheChainIsAnAnchor() async throws {
@@ -95,6 +84,7 @@ struct PinnedCertificateTests {
         return try #require(found.all.first)
     }
 
+    // SEC-2
     @Test func whatIsNoPinIsRefusedBeforeAnythingIsSent() async throws {
         let garbled = Data((try #require(Data(certificatePEM: chains.root.certificatePEM))).dropLast())
         let trusts: [SecurityPolicy.Trust] = [

@@ -15,19 +15,8 @@ struct PinnedKeyTests {
     private func code(
         _ identity: TLSIdentity, _ pins: [PublicKeyPin], authority: TestAuthority? = nil, anyCertificate: Bool = false
     ) async throws -> NetworkError.Code? {
-        let found = Gathered<NetworkError.Code?>()
-        try await withWire(.init(tls: identity)) {
-            $0.tls.certificateAuthority = .pem((authority ?? chains.root).certificatePEM)
-            $0.tls.dangerouslyAcceptsAnyCertificate = anyCertificate
-            $0.security = SecurityPolicy(.publicKeys(pins))
-        } _: { wire async throws in
-            wire.server.on("/", .ok("hello"))
-            switch await wire.get().outcome() {
-            case .success: found.add(nil)
-            case .failure(let error): found.add(error.code)
-            }
-        }
-        return try #require(found.all.first)
+        let policy = SecurityPolicy(.publicKeys(pins))
+        return try await chains.code(of: identity, under: policy, authority: authority ?? chains.root, anyCertificate: anyCertificate)
     }
 
     /// The root is not sent: it is in the verified chain.
@@ -41,6 +30,7 @@ struct PinnedKeyTests {
         #expect(other == .pinMismatch)
     }
 
+    // SEC-5
     @Test func aBackupIsAsGoodAsThePinInUse() async throws {
         let server = try chains.server()
         let code = try await code(server.shown, [TestChains.spare, .key(of: server.alone)])
@@ -65,6 +55,7 @@ struct PinnedKeyTests {
         #expect(own == nil)
     }
 
+    // SEC-8
     @Test func thePinOfAFailureIsThePinToWrite() async throws {
         let server = try chains.server()
         try await withWire(.init(tls: server.shown)) {

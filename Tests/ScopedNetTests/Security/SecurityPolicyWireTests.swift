@@ -20,11 +20,20 @@ struct SecurityPolicyWireTests {
 
     private let mismatch = SecurityPolicy.Trust.publicKeys([TestChains.spare])
 
+    /// A server whose certificate is right, and a session that knows its root.
+    private func withServer(
+        under policy: SecurityPolicy, observers: [any RequestObserver] = [], _ test: (Wire) async throws -> Void
+    ) async throws {
+        try await withWire(.init(tls: try chains.server().shown)) {
+            trusting(&$0, policy)
+            $0.observers = observers
+        } _: {
+            try await test($0)
+        }
+    }
+
     @Test func otherHostsAreNotAskedForPins() async throws {
-        let server = try chains.server()
-        try await withWire(.init(tls: server.shown)) {
-            trusting(&$0, .one("127.0.0.1", mismatch))
-        } _: { wire async throws in
+        try await withServer(under: .one("127.0.0.1", mismatch)) { wire async throws in
             wire.server.on("/", .ok("hello"))
             #expect(try await wire.send().status == 200)
             let error = try await wire.session.request("https://127.0.0.1:\(wire.server.port)/").failure()
@@ -56,10 +65,7 @@ struct SecurityPolicyWireTests {
     }
 
     @Test func aRedirectIntoAMismatchFails() async throws {
-        let server = try chains.server()
-        try await withWire(.init(tls: server.shown)) {
-            trusting(&$0, .one("127.0.0.1", mismatch))
-        } _: { wire async throws in
+        try await withServer(under: .one("127.0.0.1", mismatch)) { wire async throws in
             wire.server.on("/", .redirect(to: "https://127.0.0.1:\(wire.server.port)/there"))
             wire.server.on("/there", .ok("secret"))
             let error = try await wire.get().failure()
@@ -70,6 +76,7 @@ struct SecurityPolicyWireTests {
 
     // MARK: http (SEC-6)
 
+    // SEC-6
     @Test func aPinnedHostOverHTTPIsNotAsked() async throws {
         try await withWire {
             $0.security = .one("127.0.0.1", mismatch)
@@ -88,6 +95,7 @@ struct SecurityPolicyWireTests {
         }
     }
 
+    // SEC-6
     @Test func aRedirectToAPinnedHostOverHTTPIsNotFollowed() async throws {
         try await withWire {
             $0.security = .one("127.0.0.1", mismatch)
@@ -101,6 +109,7 @@ struct SecurityPolicyWireTests {
         }
     }
 
+    // SEC-6
     @Test func whatOnlyReportsMayGoOverHTTP() async throws {
         try await withWire {
             $0.security = SecurityPolicy(.publicKeys([TestChains.spare], mode: .reportOnly))
@@ -131,10 +140,7 @@ struct SecurityPolicyWireTests {
     // MARK: Pools and sessions
 
     @Test func connectionsDoNotCrossPolicies() async throws {
-        let server = try chains.server()
-        try await withWire(.init(tls: server.shown)) {
-            trusting(&$0, SecurityPolicy())
-        } _: { wire async throws in
+        try await withServer(under: SecurityPolicy()) { wire async throws in
             wire.server.on("/", .ok("hello"))
             #expect(try await wire.send().status == 200)
             let strict = wire.session.with { $0.security = SecurityPolicy(mismatch) }
@@ -214,12 +220,9 @@ struct SecurityPolicyWireTests {
     // MARK: Reports
 
     @Test func aReportComesBeforeTheRequestGoesOut() async throws {
-        let server = try chains.server()
         let observer = EventRecorder()
-        try await withWire(.init(tls: server.shown)) {
-            trusting(&$0, SecurityPolicy(.publicKeys([TestChains.spare], mode: .reportOnly)))
-            $0.observers = [observer]
-        } _: { wire async throws in
+        let policy = SecurityPolicy(.publicKeys([TestChains.spare], mode: .reportOnly))
+        try await withServer(under: policy, observers: [observer]) { wire async throws in
             wire.server.on("/", .ok("hello"))
             #expect(try await wire.send().status == 200)
             #expect(try await wire.send().status == 200)
@@ -240,12 +243,8 @@ struct SecurityPolicyWireTests {
     }
 
     @Test func aRejectionIsToldBeforeTheAttemptsEnd() async throws {
-        let server = try chains.server()
         let observer = EventRecorder()
-        try await withWire(.init(tls: server.shown)) {
-            trusting(&$0, SecurityPolicy(mismatch))
-            $0.observers = [observer]
-        } _: { wire async throws in
+        try await withServer(under: SecurityPolicy(mismatch), observers: [observer]) { wire async throws in
             let error = try await wire.get().failure()
             let order = observer.events.compactMap { kind -> String? in
                 switch kind {
@@ -283,6 +282,28 @@ struct SecurityPolicyWireTests {
                     #expect(error.code == .pinMismatch && error.trust?.host == "localhost" && error.trust?.port == proxy.port)
                 }
                 #expect(proxy.requests.count == 1)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func aProxyThatSpeaksTLSIsHeldToTheAuthorityOfTheSession(_ isFile: Bool) async throws {
+        let server = try chains.server()
+        let folder = TemporaryFolder()
+        let root = folder.write(Data(chains.root.certificatePEM.utf8), to: "root.pem")
+        let pem = chains.root.certificatePEM
+        try await withLoopbackServer(.init(tls: server.shown)) { proxy async throws in
+            proxy.on("/*", .ok("by proxy"))
+            try await withSession {
+                $0.tls.certificateAuthority = isFile ? .file(root) : .pem(pem)
+                $0.proxy = .explicit(url: "https://localhost:\(proxy.port)")
+            } _: { session async throws in
+                #expect(try await session.send("http://nowhere.test/").status == 200)
+            }
+            try await withSession {
+                $0.proxy = .explicit(url: "https://localhost:\(proxy.port)")
+            } _: { session async throws in
+                let error = try await session.request("http://nowhere.test/").failure()
+                #expect(error.code == .certificateUntrusted, "\(error)")
             }
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import ScopedNetTestServer
+import Testing
 
 @testable import ScopedNet
 
@@ -21,6 +22,27 @@ struct TestChains: Sendable {
     ) throws -> (shown: TLSIdentity, alone: TLSIdentity) {
         let alone = try intermediate.makeServerIdentity(hosts: hosts, validity: validity)
         return (alone.including(intermediate.certificatePEM), alone)
+    }
+
+    /// How a request ends at a server that shows this; nil is a response.
+    ///
+    /// - Parameter authority: the one the session knows.
+    func code(
+        of identity: TLSIdentity, under policy: SecurityPolicy, authority: TestAuthority, anyCertificate: Bool = false
+    ) async throws -> NetworkError.Code? {
+        let found = Gathered<NetworkError.Code?>()
+        try await withWire(.init(tls: identity)) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+            $0.tls.dangerouslyAcceptsAnyCertificate = anyCertificate
+            $0.security = policy
+        } _: { wire async throws in
+            wire.server.on("/", .ok("hello"))
+            switch await wire.get().outcome() {
+            case .success: found.add(nil)
+            case .failure(let error): found.add(error.code)
+            }
+        }
+        return try #require(found.all.first)
     }
 
     /// A key that no server has.

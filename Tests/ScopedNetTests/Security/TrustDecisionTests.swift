@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// SEC-2…4: what no handshake shows, or not easily. The whole table is in `TrustTableTests`.
+/// SEC-2, SEC-3, SEC-4: what no handshake shows, or not easily. The whole table is in `TrustTableTests`.
 @Suite(.leavesNothing) struct TrustDecisionTests {
     private let leaf: ServerCertificate
     private let root: ServerCertificate

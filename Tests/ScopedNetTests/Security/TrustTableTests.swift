@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// SEC-1…4 and defect 40: every mode, chain, host, pin and switch against a real handshake.
+/// SEC-1, SEC-2, SEC-3, SEC-4, defect 40: every mode, chain, host, pin and switch against a real handshake.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct TrustTableTests {
     enum Mode: CaseIterable { case system, certificates, publicKeys, reportOnly }

@@ -3,7 +3,7 @@ import Foundation
 import ScopedNet
 import Testing
 
-/// Where parameters go: REQ-7 to REQ-10.
+/// Where parameters go: REQ-7, REQ-8, REQ-10, REQ-16.
 @Suite(.leavesNothing) struct ParameterSerializerTests {
     private static func text(_ body: RequestBody?) -> String? {
         guard case .data(let data)? = body?.content else { return nil }
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    // REQ-10
+    // REQ-10, YTK-3, defect 9
     @Test func theSetOfMethodsCanBeChosenAndIsCopied() throws {
         var serializer = ParameterSerializer.form
         let before = serializer
@@ -34,6 +34,13 @@ import Testing
         #expect(inURL.url == "/p?a=1" && inURL.body == nil)
         #expect(inBody.url == "/p" && Self.text(inBody.body) == "a=1")
         #expect(original.url == "/p" && Self.text(original.body) == "a=1")
+        // All that was set is in a copy, and what is done to the copy is not in what was copied.
+        serializer.query = .custom { _ in "own" }
+        var copy = serializer
+        let copied = try copy.serialize(["a": 1], method: .put, url: "/p")
+        copy.methodsInURL = []
+        let untouched = try serializer.serialize(["a": 1], method: .put, url: "/p")
+        #expect(copied.url == "/p?own" && copied.body == nil && untouched.url == "/p?own")
     }
 
     // REQ-7: nil parameters are an empty form.

@@ -3,7 +3,7 @@ import FoundationEssentials
 import ScopedNet
 import Testing
 
-/// REQ-11 to REQ-17 and REQ-21.
+/// What queries look like: REQ-11, REQ-12, REQ-13, REQ-14, REQ-15, REQ-16, REQ-17, REQ-21.
 @Suite(.leavesNothing) struct QuerySerializerTests {
     private static func query(_ parameters: Parameters, _ change: (inout ParameterStyle) -> Void = { _ in }) throws -> String {
         var style = ParameterStyle()
@@ -147,7 +147,7 @@ import Testing
         #expect(error?.code == .invalidParameters && error?.underlying is Mine)
     }
 
-    // REQ-17
+    // REQ-17, defect 12
     @Test(arguments: [
         ("http://h/p", "http://h/p?a=1"), ("http://h/p?", "http://h/p?a=1"), ("http://h/p?x=2", "http://h/p?x=2&a=1"),
         ("http://h/p?x=2&", "http://h/p?x=2&a=1"), ("http://h/p#f", "http://h/p?a=1#f"), ("http://h/p?x#f?g", "http://h/p?x&a=1#f?g"),

@@ -6,11 +6,10 @@ import Testing
 
 @testable import ScopedNet
 
-/// What sessions of earlier systems promised, and this one does: the rows SES-1 to SES-4, SES-17, YTK-1, YTK-2, YTK-4, YB-1, CT-1 and S0-3, and the
-/// defects 9 and 10.
+/// What sessions of earlier systems promised, and this one does. Each test says which rows of `docs/semantics.md` it shows.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct SessionRowTests {
-    /// SES-1, YTK-1, defect 10: what is read before it was set is what holds.
+    /// SES-1, YTK-1, SEC-1, defect 10: what is read before it was set is what holds.
     @Test func defaultsReadAsWhatTheyAre() {
         let configuration = Session.Configuration()
         #expect(configuration.baseURL == nil)
@@ -18,11 +17,17 @@ struct SessionRowTests {
         #expect(configuration.cache == nil)
         #expect(configuration.cookies == nil)
         #expect(configuration.observers.isEmpty)
+        #expect(configuration.security == SecurityPolicy(.system))
+        #expect(!configuration.tls.dangerouslyAcceptsAnyCertificate)
+        #expect(!configuration.tls.dangerouslyAcceptsAnyHostName)
+        #expect(!configuration.tls.dangerouslyAcceptsMissingCloseNotify)
         #expect(configuration.limits.perHost == 6)
         #expect(configuration.limits.total == 64)
         let options = configuration.options
         #expect(options.timeouts == Timeouts(connect: .seconds(10), firstByte: .seconds(60), idle: .seconds(60)))
         #expect(options.validation == .success)
+        let accepted = (100..<600).filter(options.validation.accepts)
+        #expect(accepted == Array(200..<300))
         #expect(options.redirects == RedirectPolicy(mode: .follow, maxRedirects: 20, allowsDowngrade: false))
         #expect(options.repeats == .allowAll)
         #expect(options.release == .untilFinished)
@@ -36,7 +41,21 @@ struct SessionRowTests {
         #expect(hooks == [true, true, true, true])
     }
 
-    /// SES-17, defect 9: a configuration is a value, hooks and all; a copy has everything, and changing it changes nothing else.
+    /// REQ-2: a request begins with the options of its session, and changes of them what it names.
+    @Test func whatIsNotTouchedIsInherited() {
+        var configuration = Session.Configuration(agent: RequestAgent())
+        configuration.options.timeouts = Timeouts(idle: .seconds(7), total: .seconds(20))
+        configuration.options.handlesCookies = false
+        configuration.options.tag = "mine"
+        let session = Session(configuration: configuration)
+        let changed = session.get("http://h/", as: Int.self).options { $0.timeouts.idle = .seconds(3) }.currentOptions
+        let untouched = session.request("http://h/").currentOptions
+        #expect(changed.timeouts == Timeouts(idle: .seconds(3), total: .seconds(20)))
+        #expect(changed.tag == "mine" && !changed.handlesCookies)
+        #expect(untouched.timeouts == configuration.options.timeouts)
+    }
+
+    /// SES-17, YB-1, defect 9: a configuration is a value, hooks and all; a copy has everything, and changing it changes nothing else.
     @Test func aCopiedConfigurationHasAllOfIt() async throws {
         let asked = Trace()
         try await withWire {

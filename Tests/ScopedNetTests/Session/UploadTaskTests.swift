@@ -75,6 +75,49 @@ struct UploadTaskTests {
         }
     }
 
+    // MP-11: what was written is what is sent, with the form's type, and from where it was written.
+    @Test func aFormThatWasWrittenIsSentFromItsFile() async throws {
+        let file = URL(filePath: folder.path + "/body")
+        try await withStore { wire async throws in
+            var form = MultipartForm()
+            form.add("Holidays", name: "title")
+            let body = try await form.write(to: file)
+            let written = try Data(contentsOf: file)
+            _ = try await wire.session.post(wire.url + "/up", body: body).value()
+            let seen = try #require(wire.server.requests.first)
+            #expect(Data(seen.body) == written && seen["content-type"] == form.contentType)
+            #expect(seen["content-length"] == "\(written.count)" && seen["transfer-encoding"] == nil)
+            try FileManager.default.removeItem(at: file)
+            let error = try await wire.session.post(wire.url + "/up", body: body).failure()
+            #expect(error.code == .fileUnreadable)
+        }
+    }
+
+    // Defect 5: no step of a part goes by a queue of the program's, not by the main one either.
+    @Test @MainActor func aFormGoesOutWhileTheMainThreadStandsStill() async throws {
+        let file = URL(filePath: folder.write(Data(repeating: 7, count: 300_000), to: "photo.jpg"))
+        try await withStore { wire async throws in
+            var form = MultipartForm()
+            form.add("Holidays", name: "title")
+            try form.add(file: file, name: "photo")
+            try form.add(PartPieces(["one", "two"]), length: 6, name: "log")
+            let ended = DispatchSemaphore(value: 0)
+            start(wire.session.upload(wire.url + "/up", from: form), ended)
+            let isSent = waits(for: ended)
+            #expect(isSent)
+            let sent = try #require(wire.server.requests.first).body.count
+            #expect(Int64(sent) == form.contentLength)
+        }
+    }
+
+    /// Apart, because a closure that is written on the main actor is called there.
+    nonisolated private func start(_ request: Request<Data>, _ ended: DispatchSemaphore) {
+        request.onEnd { _ in ended.signal() }.start()
+    }
+
+    /// Holds the main thread meanwhile.
+    @MainActor private func waits(for ended: DispatchSemaphore) -> Bool { ended.wait(timeout: .now() + .seconds(30)) == .success }
+
     @Test func sequencesWithAndWithoutALength() async throws {
         try await withStore { wire async throws in
             let pieces = AsyncPieces([Data("ab".utf8), Data("cd".utf8)])

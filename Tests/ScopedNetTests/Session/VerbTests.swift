@@ -82,6 +82,32 @@ struct VerbTests {
         }
     }
 
+    // REQ-3, REQ-19: between the two come the session's fields; the form's own type goes before them as well (MP-7).
+    @Test func aTypeOfTheSessionGoesBeforeTheBodys() async throws {
+        try await withAPI("/api/") {
+            $0.headers[.contentType] = "text/session"
+        } _: { house in
+            house.server.on("/api/a", .ok())
+            var form = MultipartForm()
+            form.add("v", name: "n")
+            _ = try await house.session.post("a", body: .form(["a": "b"])).value()
+            _ = try await house.session.post("a", body: .form(["a": "b"]), headers: [.contentType: "text/x"]).value()
+            _ = try await house.session.post("a", body: .multipart(form)).value()
+            let (seen, own) = (house.server.requests.map { $0["content-type"] ?? "-" }, form.contentType)
+            #expect(seen == ["text/session", "text/x", own])
+        }
+    }
+
+    // REQ-18: as RFC 3986 has it, and not as if a slash had been forgotten.
+    @Test func aBaseWithoutASlashLosesItsLastSegment() async throws {
+        try await withAPI("/api/v1") { house in
+            house.server.on("/*", .ok())
+            for url in ["items", "./v2/items", "/items", "", "?q=1"] { _ = try await house.session.send(url) }
+            let seen = house.server.requests.map { $0.target }
+            #expect(seen == ["/api/items", "/api/v2/items", "/items", "/api/v1", "/api/v1?q=1"])
+        }
+    }
+
     // REQ-7, REQ-10
     @Test func parametersGoWhereTheMethodWantsThem() async throws {
         try await withAPI { house in
@@ -95,7 +121,7 @@ struct VerbTests {
         }
     }
 
-    // REQ-8, MP-1: an ordinary failure of the run, and nothing is sent.
+    // REQ-1, REQ-8, MP-1: an ordinary failure of the run, and nothing is sent.
     @Test func whatCannotBeWrittenIsAFailure() async throws {
         try await withAPI { house in
             var form = MultipartForm()
@@ -113,6 +139,21 @@ struct VerbTests {
                 try await session.request("a", body: .multipart(form)).value()
             }
             #expect(error?.code == .invalidOption && house.server.requests.isEmpty)
+        }
+    }
+
+    // REQ-16, REQ-20: its error ends the run, is kept, and nothing is sent.
+    @Test func anErrorOfAQueryOfOnesOwnEndsTheRun() async throws {
+        struct Mine: Error {}
+        try await withAPI { house in
+            var serializer = ParameterSerializer.form
+            serializer.query = .custom { _ in throw Mine() }
+            for method in [HTTPRequest.Method.get, .post] {
+                let request = house.session.request("a", method: method, parameters: ["k": 1], by: serializer)
+                let error = await #expect(throws: NetworkError.self) { try await request.value() }
+                #expect(error?.code == .invalidParameters && error?.underlying is Mine)
+            }
+            #expect(house.server.requests.isEmpty)
         }
     }
 
@@ -162,7 +203,7 @@ struct VerbTests {
 
     enum Way: CaseIterable, Sendable { case getWithQuery, postForm, putJSON, uploadData, download }
 
-    // REQ-18, REQ-19: nothing depends on the door.
+    // REQ-18, REQ-19, YTK-4: nothing depends on the door.
     @Test(arguments: FrontDoor.allCases, Way.allCases)
     func everyDoorSendsTheSame(_ door: FrontDoor, _ way: Way) async throws {
         let folder = TemporaryFolder()

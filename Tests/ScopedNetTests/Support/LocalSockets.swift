@@ -12,8 +12,13 @@ enum LocalSockets {
         }
     }
 
-    /// Returns when the near ends, too, have heard that the far ones closed. Nothing announces it, so this looks again and again.
+    /// Returns when the near ends, too, have heard that the far ones closed. Nothing announces it, so this looks again and again. The table is not
+    /// read in one step: while other connections come and go one may be passed over, but not in look after look.
     static func waitForTheirEnd(at port: Int) async throws {
-        while established(to: port) > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        var looksWithout = 0
+        while looksWithout < 20 {
+            looksWithout = established(to: port) > 0 ? 0 : looksWithout + 1
+            try await Task.sleep(for: .milliseconds(1))
+        }
     }
 }

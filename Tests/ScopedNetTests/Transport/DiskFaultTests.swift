@@ -17,14 +17,11 @@ struct DiskFaultTests {
 
     // MARK: A full disk
 
-    @Test(arguments: [false, true])
+    // The same error without the privilege: `FileSinkTests`.
+    @Test(.enabled(if: SmallDisk.isAllowed, "mounting a small tmpfs is refused"), arguments: [false, true])
     func aFullDisk(_ isCoded: Bool) async throws {
         let folder = TemporaryFolder()
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=1m") == 0 else {
-            // The same error without the privilege: `FileSinkTests`.
-            print("SKIPPED aFullDisk: mounting a small tmpfs was refused: \(String(cString: strerror(errno)))")
-            return
-        }
+        try #require(SmallDisk.mount(over: folder) == 0)
         defer { umount2(folder.path, Int32(MNT_DETACH)) }
         _ = folder.write("old", to: "file")
         let file = URL(fileURLWithPath: folder.path + "/file")
@@ -117,7 +114,7 @@ struct DiskFaultTests {
 
     // MARK: The last steps
 
-    /// close(2) reports what was written late (NFS, quotas), rename(2) what happened meanwhile: the file is not there then.
+    /// close(2) reports what was written late (NFS, quotas), rename(2) what happened meanwhile: the file is not there then (defect 2).
     @Test(arguments: [EIO, EDQUOT, ENOSPC], ["write", "close", "rename"])
     func aStepThatFails(_ number: Int32, _ step: String) throws {
         let folder = TemporaryFolder()

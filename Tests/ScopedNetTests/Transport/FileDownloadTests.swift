@@ -5,6 +5,7 @@ import Testing
 
 @testable import ScopedNet
 
+/// SES-9
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct FileDownloadTests {
     private let folder = TemporaryFolder()
@@ -21,6 +22,7 @@ struct FileDownloadTests {
         #expect(folder.names == ["file"], "a temporary file was left behind")
     }
 
+    // Defect 2
     @Test(arguments: [0, 10, 5_000_000])
     func theFileIsReplacedByTheWholeBody(_ size: Int) async throws {
         _ = folder.write("old", to: "file")
@@ -34,6 +36,7 @@ struct FileDownloadTests {
         #expect(folder.names == ["file"])
     }
 
+    // Defect 4
     @Test func nothingIsSeenBeforeItIsComplete() async throws {
         _ = folder.write("old", to: "file")
         try await withWire { wire async throws in
@@ -52,12 +55,14 @@ struct FileDownloadTests {
         #expect(folder.contents(of: "file") == Data("new contents".utf8))
     }
 
+    // YTK-12, defect 4
     @Test func truncated() async throws {
         try await expectUntouched(.ok("0123456789").ending(.truncate(afterBytes: 4)), .truncatedBody)
         try await expectUntouched(.ok("0123456789").framed(.chunked).ending(.truncate(afterBytes: 4)), .truncatedBody)
         try await expectUntouched(.ok("0123456789").ending(.reset(afterBytes: 4)), .connectionLost)
     }
 
+    // Defect 3
     @Test func anErrorPageNeverReachesTheFile() async throws {
         try await expectUntouched(.ok("not found").with { $0.status = 404 }, .unacceptableStatus)
         try await expectUntouched(.redirect(to: "ftp://elsewhere.test/"), .redirectRefused)
@@ -76,7 +81,7 @@ struct FileDownloadTests {
         }
     }
 
-    /// rename(2) would put a file in the place of a device: for root the end of `/dev/null`.
+    /// rename(2) would put a file in the place of a device: for root the end of `/dev/null` (defect 2).
     @Test func onlyARegularFileIsReplaced() async throws {
         try #require(mkfifo(file.path, 0o600) == 0)
         try await expectRefused(file, .fileUnwritable, "is not a regular file")
@@ -180,6 +185,19 @@ struct FileDownloadTests {
         }
     }
 
+    /// YTK-6: a file is looked at when its first byte is to be written: after the status, and before the coding is undone.
+    @Test func aFileThatCannotBeIsTheErrorWhereItIsMet() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/gone", .status(404))
+            wire.server.on("/coded", .ok("no gzip").header("Content-Encoding", "gzip"))
+            let nowhere = URL(filePath: folder.path + "/none/file")
+            let gone = try await wire.session.download(wire.url + "/gone", to: nowhere).failure()
+            let coded = try await wire.session.download(wire.url + "/coded", to: nowhere).failure()
+            #expect(gone.code == .unacceptableStatus && coded.code == .fileUnwritable)
+        }
+    }
+
+    // Defect 2
     @Test func aFolderInPlaceOfTheFile() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("x"))
@@ -201,7 +219,7 @@ struct FileDownloadTests {
         #expect(folder.names == ["a b", "download"])
     }
 
-    /// /dev/full behind a link would be replaced; a device that is full is shown by a limit on file size instead.
+    /// /dev/full behind a link would be replaced; a device that is full is shown by a limit on file size instead (THR-6).
     @Test func aFullDiskIsItsOwnError() async throws {
         #expect(NetworkError.file(ENOSPC, "x").code == .diskFull)
         #expect(NetworkError.file(EDQUOT, "x").code == .diskFull)

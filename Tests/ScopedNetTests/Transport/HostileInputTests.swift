@@ -116,6 +116,30 @@ struct HostileInputTests {
         }
     }
 
+    /// libcurl would go without the proxy, and what was to be hidden directly.
+    @Test(arguments: [
+        "http://u:se%00kret@127.0.0.1:1", "http://u%0a@127.0.0.1:1", "socks5h://u:%7F@127.0.0.1:1", "http://u\u{1}:p@127.0.0.1:1",
+    ])
+    func aProxyWithAControlCharacterIsRefused(_ proxy: String) async throws {
+        try await withWire {
+            $0.proxy = .explicit(url: proxy)
+        } _: { wire async throws in
+            let error = try await wire.get().failure()
+            #expect(error.code == .invalidOption && !error.message.contains("kret"), "\(error)")
+            #expect(wire.server.connectionsAccepted == 0)
+        }
+    }
+
+    @Test(arguments: [("a:b", "x"), ("a\0b", "x"), ("a", "x\r\ny")])
+    func credentialsThatNoProxyCouldReadAreRefused(_ user: String, _ password: String) async throws {
+        try await withWire {
+            $0.proxy = .explicit(url: "http://127.0.0.1:1", credentials: .init(user: user, password: password))
+        } _: { wire async throws in
+            let error = try await wire.get().failure()
+            #expect(error.code == .invalidOption && error.phase == .preparing, "\(error)")
+        }
+    }
+
     /// A value libcurl cannot take (more than 8 MB) is an error that names the option: never a trap, never silence.
     @Test func anOptionThatLibcurlRefusesIsAnError() async throws {
         let huge = String(repeating: "x", count: 9_000_000)

@@ -67,6 +67,7 @@ struct MemoryBodyTests {
         }
     }
 
+    // YTK-6
     @Test func anErrorPageIsKeptUpToItsBound() async throws {
         try await withWire {
             $0.errorBodyBytes = 1_000

@@ -15,6 +15,7 @@ struct ProgressTests {
         #expect(progress.allSatisfy { $0.total == nil || $0.total == total })
     }
 
+    // SES-6
     @Test(arguments: [0, 1, 100_000, 20 << 20], [ScriptedResponse.Framing.contentLength, .chunked])
     func downloads(_ size: Int, _ framing: ScriptedResponse.Framing) async throws {
         try await withWire { wire async throws in
@@ -30,11 +31,16 @@ struct ProgressTests {
                 .start()
             await wire.agent.idle()
             check(progress.all, total: Int64(size))
+            if framing == .chunked {
+                let isUnknown = progress.all.dropLast().allSatisfy { $0.total == nil }
+                #expect(isUnknown, "nobody knew the total before the end")
+            }
             #expect(order.all.last == "success")
             #expect(order.all.filter { $0 == "success" }.count == 1)
         }
     }
 
+    // SES-6
     @Test(arguments: [0, 1, 60_000, 10 << 20])
     func uploads(_ size: Int) async throws {
         let folder = TemporaryFolder()
@@ -62,7 +68,7 @@ struct ProgressTests {
         }
     }
 
-    /// A second attempt sends the body again; what the caller sees does not go back.
+    /// SES-6: a second attempt sends the body again; what the caller sees does not go back.
     @Test func neverGoesBackOverRetries() async throws {
         try await withWire {
             $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1))
@@ -82,6 +88,7 @@ struct ProgressTests {
         }
     }
 
+    // SES-6
     @Test func wireBytesAreCounted() async throws {
         let coded = CodedBodies.gzip(CodedBodies.text)
         try await withWire { wire async throws in
@@ -90,6 +97,28 @@ struct ProgressTests {
             wire.get().onDownloadProgress { progress.add($0) }.start()
             await wire.agent.idle()
             check(progress.all, total: Int64(coded.count))
+        }
+    }
+
+    /// SES-6: what comes while nobody listens is told as one.
+    @Test func whatWaitsIsCoalesced() async throws {
+        try await withStage { session, stage in
+            let (progress, told) = (Gathered<TransferProgress>(), Latch())
+            let request = session.request("http://h/").onDownloadProgress {
+                progress.add($0)
+                if $0.completed == 100 { told.open() }
+            }
+            request.start()
+            await stage.waitForStarts(1)
+            session.configuration.deliveryQueue.suspend()
+            for count in 1...100 { stage.received(stage.started[0], Int64(count), of: 200) }
+            session.configuration.deliveryQueue.resume()
+            // The end would be one with what waits, too.
+            await told.wait()
+            stage.succeed(stage.started[0])
+            await session.agent.idle()
+            // What was being told when the queue was stopped goes on.
+            #expect(progress.all.contains(TransferProgress(completed: 100, total: 200)) && progress.all.count < 50)
         }
     }
 

@@ -72,7 +72,7 @@ struct RateLimitTests {
         }
     }
 
-    /// One thread carries all transfers: where it slept for one, the others would stand still with it.
+    /// One thread carries all transfers: where it slept for one, the others would stand still with it (defect 8).
     @Test func othersAreNotSlowed() async throws {
         try await withWire {
             $0.options.timeouts.idle = .milliseconds(500)

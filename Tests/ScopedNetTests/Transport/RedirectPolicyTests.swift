@@ -68,6 +68,7 @@ import Testing
 
     // MARK: Origins
 
+    // REQ-6
     @Test(arguments: [
         ("https://a.example/1", "https://a.example/2", true),
         ("https://a.example/1", "https://A.EXAMPLE:443/2", true),

@@ -6,6 +6,7 @@ import Testing
 
 @testable import ScopedNet
 
+/// SES-10
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct RedirectWireTests {
     @Test(arguments: [
@@ -55,6 +56,7 @@ struct RedirectWireTests {
         }
     }
 
+    // REQ-6
     @Test func credentialsStayAtTheirOrigin() async throws {
         try await withLoopbackServer { other async throws in
             other.on("/*", .ok("other"))
@@ -179,6 +181,7 @@ struct RedirectWireTests {
         }
     }
 
+    // SES-16
     @Test func everyHopIsSeen() async throws {
         let recorder = EventRecorder()
         try await withWire {
@@ -186,8 +189,10 @@ struct RedirectWireTests {
         } _: { wire async throws in
             wire.server.on("/a", .redirect(to: "/b"))
             wire.server.on("/b", .ok("x"))
-            _ = try await wire.send("/a")
+            let response = try await wire.send("/a")
             await wire.agent.idle()
+            let times = response.attempts.map(\.total)
+            #expect(times.count == 2 && !times.contains(.zero))
             let hops = recorder.events.compactMap { kind -> String? in
                 if case .redirected(let from, let to, let status) = kind { "\(status) \(from) \(to)" } else { nil }
             }

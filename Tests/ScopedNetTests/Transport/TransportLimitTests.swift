@@ -7,6 +7,7 @@ import Testing
 
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct TransportLimitTests {
+    // THR-7
     @Test(arguments: [1, 3])
     func aHostNeverSeesMoreThanItsLimit(_ limit: Int) async throws {
         try await withWire {
@@ -50,6 +51,7 @@ struct TransportLimitTests {
         }
     }
 
+    // THR-7
     @Test func theTotalLimitHoldsOverHosts() async throws {
         try await withLoopbackServer { first async throws in
             try await withLoopbackServer { second async throws in

@@ -83,6 +83,7 @@ struct TransportProxyTests {
         }
     }
 
+    /// The handler is for challenges of responses, and the tunnel's is none (SEC-7).
     @Test(arguments: [nil, ProxyConfiguration.Credentials(user: "ann", password: "wrong")])
     func aTunnelThatIsRefusedIsAProxyError(_ credentials: ProxyConfiguration.Credentials?) async throws {
         let authority = try TestAuthority()
@@ -92,8 +93,16 @@ struct TransportProxyTests {
                     $0.proxy = .explicit(url: proxy.url, credentials: credentials)
                     $0.tls.certificateAuthority = .pem(authority.certificatePEM)
                 } _: { session async throws in
-                    let error = try await session.request(server.url + "/").failure()
+                    let asked = Counter()
+                    let request = session.request(server.url + "/").options {
+                        $0.authentication = .handler { _ in
+                            asked.add()
+                            return .performDefault
+                        }
+                    }
+                    let error = try await request.failure()
 
+                    #expect(asked.value == 0)
                     #expect(error.code == .proxyFailed)
                     #expect(error.message.contains("407"), "\(error)")
                     #expect(!error.mayHaveReachedServer)

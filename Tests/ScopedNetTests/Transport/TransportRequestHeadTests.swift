@@ -8,6 +8,7 @@ import Testing
 
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct TransportRequestHeadTests {
+    // REQ-4, REQ-5
     @Test func aPlainGetIsMinimal() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok())
@@ -33,7 +34,7 @@ struct TransportRequestHeadTests {
         }
     }
 
-    // REQ-3
+    // REQ-3: whatever the case of the name.
     @Test func defaultFieldsGiveWayToTheRequestsOwn() async throws {
         try await withWire {
             $0.headers[.userAgent] = "mine"
@@ -42,7 +43,7 @@ struct TransportRequestHeadTests {
         } _: { wire async throws in
             wire.server.on("/", .ok())
             var own = HTTPFields()
-            own[HTTPField.Name("X-Both")!] = "request"
+            own[HTTPField.Name("x-BOTH")!] = "request"
             own.append(HTTPField(name: HTTPField.Name("X-Twice")!, value: "1"))
             own.append(HTTPField(name: HTTPField.Name("X-Twice")!, value: "2"))
             own.append(HTTPField(name: HTTPField.Name("X-Empty")!, value: ""))

@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import ScopedNetTestServer
+import TestProcesses
 import Testing
 
 @testable import ScopedNet
@@ -115,6 +116,45 @@ struct TransportTLSTests {
             let error = try await wire.get().failure()
             #expect(error.code == .clientCertificateFailed, "\(error)")
             #expect(wire.server.requests.isEmpty)
+        }
+    }
+
+    /// On a terminal OpenSSL would ask for the password, and the network thread wait for the answer.
+    @Test func anEncryptedKeyNeedsItsPassword() async throws {
+        let ann = try authority.makeClientIdentity("ann")
+        let encrypted = try await ProgramRun(["openssl", "pkey", "-aes256", "-passout", "pass:secret"], input: ann.privateKeyPEM).result()
+        try #require(encrypted.status == 0, "\(encrypted)")
+        let certificate = folder.write(Data(ann.certificatePEM.utf8), to: "certificate.pem")
+        let key = folder.write(Data(encrypted.output.utf8), to: "key.pem")
+        let locked: [TLSConfiguration.ClientCertificate] = [
+            .pem(certificate: ann.certificatePEM, key: encrypted.output), .files(certificate: certificate, key: key),
+            .files(certificate: certificate, key: key, password: "wrong"),
+        ]
+        for identity in locked {
+            try await withDemandingServer(.modern, identity) { wire async throws in
+                let error = try await wire.get().failure()
+                #expect(error.code == .clientCertificateFailed, "\(error)")
+            }
+        }
+        try await withDemandingServer(.modern, .files(certificate: certificate, key: key, password: "secret")) { wire async throws in
+            #expect(try await wire.get().response().status == 200)
+        }
+    }
+
+    /// What nobody asks on a terminal nobody waits for: script(1) gives the client one, on which nothing is typed.
+    @Test(arguments: [true, false]) func noPasswordIsAskedForOnATerminal(_ isEncrypted: Bool) async throws {
+        let ann = try authority.makeClientIdentity("ann")
+        let encrypted = try await ProgramRun(["openssl", "pkey", "-aes256", "-passout", "pass:secret"], input: ann.privateKeyPEM).result()
+        try #require(encrypted.status == 0, "\(encrypted)")
+        let words = [
+            folder.write(Data(authority.certificatePEM.utf8), to: "authority.pem"),
+            folder.write(Data(ann.certificatePEM.utf8), to: "certificate.pem"),
+            folder.write(Data((isEncrypted ? encrypted.output : ann.privateKeyPEM).utf8), to: "key.pem"),
+        ]
+        try await withDemandingServer(.modern, nil) { wire async throws in
+            let command = ([product("ConformanceClient"), "identity", wire.server.url + "/"] + words).joined(separator: " ")
+            let result = try await ProgramRun(["timeout", "30", "script", "-qec", command, "/dev/null"]).result()
+            #expect(result.output == (isEncrypted ? "error clientCertificateFailed\r\n" : "status 200\r\n"), "\(result)")
         }
     }
 

@@ -6,6 +6,7 @@ import Testing
 
 @testable import ScopedNet
 
+/// REQ-2
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct TransportTimeoutTests {
     private let short = Duration.milliseconds(150)
@@ -16,7 +17,7 @@ struct TransportTimeoutTests {
 
     @Test(
         arguments: [
-            \Timeouts.queue, \Timeouts.connect, \Timeouts.firstByte, \Timeouts.idle, \Timeouts.total,
+            \Timeouts.connectivity, \Timeouts.queue, \Timeouts.connect, \Timeouts.firstByte, \Timeouts.idle, \Timeouts.total,
         ] as [WritableKeyPath<Timeouts, Duration?> & Sendable], [Duration.zero, .milliseconds(-1)])
     func clocksThatMakeNoSenseAreErrors(_ clock: any WritableKeyPath<Timeouts, Duration?> & Sendable, _ value: Duration) async throws {
         try await withWire { wire async throws in
@@ -43,7 +44,7 @@ struct TransportTimeoutTests {
         }
     }
 
-    /// Waiting for a slot is not waiting for the server.
+    /// Defect 38: waiting for a slot is not waiting for the server.
     @Test func waitingInTheQueueEatsNoOtherClock() async throws {
         try await withWire {
             $0.limits.perHost = 1
@@ -213,6 +214,7 @@ struct TransportTimeoutTests {
 
     // MARK: Suspending
 
+    // THR-4
     @Test func aSuspendedTransferHoldsTheIdleClock() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))
@@ -246,6 +248,7 @@ struct TransportTimeoutTests {
         }
     }
 
+    // THR-4, defect 53
     @Test func aSuspendedTransferStopsTheServer() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 128 << 20)).stalling(.afterBytes(1 << 20)))
@@ -272,6 +275,7 @@ struct TransportTimeoutTests {
         }
     }
 
+    // Defect 53
     @Test func cancellingASuspendedTransfer() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))

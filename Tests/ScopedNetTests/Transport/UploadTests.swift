@@ -130,6 +130,48 @@ struct UploadTests {
         }
     }
 
+    /// libcurl asks for nothing behind the declared length: what completes it waits for the end of the sequence.
+    @Test(arguments: [100, 999, 1_000])
+    func aPieceEndsWhereTheDeclaredLengthEndsAndMoreFollows(_ each: Int) async throws {
+        try await withEcho { wire async throws in
+            let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
+            for piece in pieces(1_000, each: each) { continuation.yield(piece) }
+            let late = Task {
+                // The network has taken what it will by now, or takes it afterwards: the answer is the same.
+                try await Task.sleep(for: .milliseconds(20))
+                continuation.yield(Data("x".utf8))
+                continuation.finish()
+            }
+            let body = RequestBody.stream(stream, length: 1_000)
+            let error = try await wire.session.request(wire.url + "/", method: .post, body: body).failure()
+            try await late.value
+            #expect(error.code == .bodyStreamFailed)
+            #expect(error.message.contains("1000"))
+            #expect(wire.server.requests.allSatisfy { $0.ended != .completed })
+        }
+    }
+
+    @Test func aSequenceThatThrowsBehindItsDeclaredLength() async throws {
+        try await withEcho { wire async throws in
+            let stream = AsyncThrowingStream<Data, any Error> { continuation in
+                continuation.yield(Data("some".utf8))
+                continuation.finish(throwing: Refusal())
+            }
+            let error = try await wire.session.request(wire.url + "/", method: .post, body: .stream(stream, length: 4)).failure()
+            #expect(error.code == .bodyStreamFailed)
+            #expect(error.underlying as? Refusal == Refusal())
+        }
+    }
+
+    @Test func aNegativeLengthIsRefused() async throws {
+        try await withEcho { wire async throws in
+            let body = RequestBody.stream(AsyncPieces(pieces(10, each: 10)), length: -1)
+            let error = try await wire.session.request(wire.url + "/", method: .post, body: body).failure()
+            #expect(error.code == .invalidOption)
+            #expect(wire.server.requests.isEmpty)
+        }
+    }
+
     struct Refusal: Error, Equatable {}
 
     @Test(arguments: [nil, 1_000 as Int64?])

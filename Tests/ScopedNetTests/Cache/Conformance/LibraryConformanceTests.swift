@@ -14,16 +14,18 @@ import Testing
 
     private static let isSoak = getenv("SCOPEDNET_SOAK").map { String(cString: $0) } == "1"
 
-    /// In memory, on disk and with a new process for each request: the score is what the rules promise, and each scenario ends the same.
+    /// In memory, on its way to the disk, on disk and with a new process for each request: the score is what the rules promise, and each scenario ends the same.
     ///
     /// Eight hundred processes take their time: a third of the scenarios has them in each run of the tests, all with `Scripts/test --soak`.
     @Test func theLibraryScoresWhatItsRulesPromiseWhereverItsResponsesAre() async throws {
         let all = CacheScenario.all
         let inMemory = try await run(.memory, all)
         expectPromises(of: ConformanceScore(scenarios: all, deviations: inMemory))
+        let whileWriting = try await run(.writing, all)
         let onDisk = try await run(.disk, all)
         let some = Self.isSoak ? all : all.indices.filter { $0 % 3 == 0 }.map { all[$0] }
         let inProcesses = try await run(.process, some)
+        #expect(Self.differences(inMemory, whileWriting, all) == [])
         #expect(Self.differences(inMemory, onDisk, all) == [])
         #expect(Self.differences(inMemory, inProcesses, some) == [])
     }
@@ -38,9 +40,10 @@ import Testing
         }
     }
 
-    /// Scenarios that came out otherwise. What is refused is told in another process's words.
+    /// Scenarios that came out otherwise, and how. What is refused is told in another process's words.
     private static func differences(_ one: [String: [String]], _ other: [String: [String]], _ scenarios: [CacheScenario]) -> [String] {
         scenarios.map(\.id).filter { id in id == refused ? other[id]?.isEmpty != false : one[id] != other[id] }
+            .map { "\($0): \(one[$0] ?? []), then \(other[$0] ?? [])" }
     }
 
     private func run(_ medium: LibraryDriver.Medium, _ scenarios: [CacheScenario]) async throws -> [String: [String]] {

@@ -13,6 +13,8 @@ final class LibraryDriver: CacheScenarioDriver {
     enum Medium: String, Sendable, CaseIterable {
         /// Memory, with the disk behind it.
         case memory
+        /// The same, while what was stored is written to the disk at once.
+        case writing
         /// The database is closed after each exchange, and the next one finds it on disk.
         case disk
         /// Each request has a process of its own, which leaves nothing to the next but the database.
@@ -70,7 +72,9 @@ final class LibraryDriver: CacheScenarioDriver {
 
     private func openCache() -> ResponseCache {
         if let cache = state.withLock({ $0.cache }) { return cache }
-        let cache = ResponseCache(StoreConfiguration(directory: folder)) { [weak self] in
+        var configuration = StoreConfiguration(directory: folder)
+        if medium == .writing { configuration.limits.dirtyAge = .zero }
+        let cache = ResponseCache(configuration) { [weak self] in
             self?.state.withLock { $0.now } ?? WallTime(secondsSince1970: 0)
         }
         state.withLock { $0.cache = cache }
@@ -102,6 +106,7 @@ final class LibraryDriver: CacheScenarioDriver {
         configuration.observers = [Interim { [weak self] head in self?.state.withLock { $0.interim.append(head) } }]
         configuration.options.validation = .any
         configuration.options.redirects.mode = .never
+        // A connection that is lost is a loss here, too: what is stored must not stand in for what the origin was not asked.
         configuration.options.retry.silentReconnect = false
         if request.isReload { configuration.options.cache.read = .revalidate }
         let session = Session(configuration: configuration)
@@ -131,7 +136,15 @@ final class LibraryDriver: CacheScenarioDriver {
         guard let response else { return .failing }
         var text = response.interim.map { Self.head($0.status, $0.fields) }.joined()
         text += Self.head(response.status, response.fields) + Self.framed(response)
-        return .raw(Array(text.utf8))
+        let raw = ScriptedResponse.raw(Array(text.utf8))
+        return Self.endsItself(response, to: request.method) ? raw.ending(.keepAlive) : raw
+    }
+
+    /// A connection that closes behind a response that does not say so is lost for a request that follows at once (RFC 9112 section 9.6).
+    private static func endsItself(_ response: ScenarioResponse, to method: String) -> Bool {
+        if response.fields[.transferEncoding] != nil { return false }
+        if response.status == 204 || response.status == 304 || method == "HEAD" { return true }
+        return response.fields[.contentLength] == String(response.body.utf8.count)
     }
 
     private static func head(_ status: Int, _ fields: HTTPFields) -> String {

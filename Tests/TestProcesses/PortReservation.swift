@@ -1,15 +1,14 @@
 import Foundation
 import Glibc
-import ScopedNetTestServer
 
 /// A loopback port of both families: one is left for a server, in the other a socket is bound that does not listen. So connections there are
 /// refused, and no server of another test gets the number by chance.
-final class PortReservation: Sendable {
-    let port: Int
+public final class PortReservation: Sendable {
+    public let port: Int
     private let other: Int32
 
     /// - Parameter isIPv6: the family of the server that is to come.
-    init(forIPv6 isIPv6: Bool) throws {
+    public init(forIPv6 isIPv6: Bool) throws {
         for _ in 0..<100 {
             guard let (other, port) = Self.bound(isIPv6: !isIPv6, port: 0) else { break }
             if let (own, _) = Self.bound(isIPv6: isIPv6, port: port) {

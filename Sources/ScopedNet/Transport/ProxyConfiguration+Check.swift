@@ -1,0 +1,31 @@
+extension ProxyConfiguration {
+    /// libcurl goes without a proxy whose userinfo it cannot decode, and without a word: what was to be hidden would go out directly.
+    ///
+    /// - Throws: `invalidOption` for a control character in the userinfo, percent-encoded or not.
+    static func check(_ url: String) throws(NetworkError) {
+        let bytes = Array(url.utf8)
+        guard let end = bytes.lastIndex(of: UInt8(ascii: "@")) else { return }
+        for index in 0..<end where isControl(bytes[index]) || encodesControl(bytes[index..<end].prefix(3)) {
+            throw NetworkError(.invalidOption, phase: .preparing, message: "the userinfo of the proxy URL holds a control character")
+        }
+    }
+
+    fileprivate static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
+
+    private static func encodesControl(_ text: ArraySlice<UInt8>) -> Bool {
+        guard text.count == 3, text.first == UInt8(ascii: "%") else { return false }
+        return UInt8(String(decoding: text.dropFirst(), as: UTF8.self), radix: 16).map(isControl) ?? false
+    }
+}
+
+extension ProxyConfiguration.Credentials {
+    /// - Throws: `invalidOption` for a control character, and for a colon in the name of a user that goes out by Basic (RFC 7617 section 2).
+    func check() throws(NetworkError) {
+        if (user + password).utf8.contains(where: ProxyConfiguration.isControl) {
+            throw NetworkError(.invalidOption, phase: .preparing, message: "the credentials of the proxy hold a control character")
+        }
+        if isPreemptive, user.utf8.contains(UInt8(ascii: ":")) {
+            throw NetworkError(.invalidOption, phase: .preparing, message: "Basic cannot send a user name with a colon to the proxy")
+        }
+    }
+}
