@@ -50,7 +50,7 @@ struct ServerLimitTests {
             guard connection.readHead() != nil, connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n") else { return }
             while connection.send("x") { usleep(20_000) }
         } configure: {
-            $0.options.timeouts = Timeouts(idle: .milliseconds(500), total: .milliseconds(900))
+            $0.options.timeouts = Timeouts(idle: .milliseconds(1_500), total: .seconds(2))
         } _: { server, session in
             let error = try await session.request("http://127.0.0.1:\(server.port)/").failure()
             #expect(error.code == .totalTimeout, "\(error)")

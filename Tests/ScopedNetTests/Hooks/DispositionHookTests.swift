@@ -42,7 +42,7 @@ struct DispositionHookTests {
             wire.server.on("/", .ok(.bytes(Array(bytes(count)))))
             let (asked, answer) = (Latch(), Latch())
             let calls = Trace()
-            let request = wire.get { $0.timeouts.idle = .milliseconds(150) }.onDisposition { _ in
+            let request = wire.get { $0.timeouts.idle = .milliseconds(700) }.onDisposition { _ in
                 asked.open()
                 await answer.wait()
                 return .allow
@@ -50,7 +50,7 @@ struct DispositionHookTests {
                 .onSuccess { calls.add("success \($0.isSame(as: bytes(count)))") }
             request.start()
             await asked.wait()
-            try await Task.sleep(for: .milliseconds(400))
+            try await Task.sleep(for: .milliseconds(1_500))
             #expect(calls.lines.isEmpty)
             answer.open()
             await wire.agent.idle()

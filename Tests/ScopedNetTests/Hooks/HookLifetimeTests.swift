@@ -96,7 +96,7 @@ struct HookLifetimeTests {
     @Test func theTotalTimeGoesOnWhileAHookDecides() async throws {
         try await withRedirect { wire in
             let never = Latch()
-            let request = wire.get("/old") { $0.timeouts.total = .milliseconds(200) }.onRedirect { _ in
+            let request = wire.get("/old") { $0.timeouts.total = .seconds(1) }.onRedirect { _ in
                 await never.wait()
                 return .follow
             }

@@ -75,7 +75,7 @@ struct RateLimitTests {
     /// One thread carries all transfers: where it slept for one, the others would stand still with it (defect 8).
     @Test func othersAreNotSlowed() async throws {
         try await withWire {
-            $0.options.timeouts.idle = .milliseconds(500)
+            $0.options.timeouts.idle = .seconds(2)
         } _: { wire async throws in
             wire.server.on("/down", .ok(.repeating(7, count: 20 << 20)))
             wire.server.on("/up", Self.counting)
@@ -101,7 +101,7 @@ struct RateLimitTests {
     /// So slow that nothing moves for longer than the idle time: that is our doing, not the network's.
     @Test func theIdleClockLeavesTimeForTheLimit() async throws {
         try await withWire {
-            $0.options.timeouts.idle = .milliseconds(50)
+            $0.options.timeouts.idle = .milliseconds(300)
         } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 2_000)))
             let down = try await wire.get { $0.maxDownloadRate = 1_000 }.response()

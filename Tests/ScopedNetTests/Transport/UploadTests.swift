@@ -98,7 +98,7 @@ struct UploadTests {
     }
 
     @Test func aSlowSequenceIsWaitedForWithoutAClock() async throws {
-        try await withEcho(configure: { $0.options.timeouts.idle = .milliseconds(100) }) { wire async throws in
+        try await withEcho(configure: { $0.options.timeouts.idle = .milliseconds(400) }) { wire async throws in
             let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
             wire.server.on("/", .ok("done").with { $0.requestBody = .receive })
             let request = wire.session.request(wire.url + "/", method: .post, body: .stream(stream))
