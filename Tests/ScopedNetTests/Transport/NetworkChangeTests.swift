@@ -98,7 +98,7 @@ import Testing
 
     @Test func timeoutsHoldOnTheOldConnection() async throws {
         try await withWire {
-            $0.options.timeouts.idle = .milliseconds(300)
+            $0.options.timeouts.idle = .seconds(2)
         } _: { wire async throws in
             wire.server.on("/slow", .ok("hello").stalling(.afterBytes(2)))
             async let error = wire.get("/slow").failure()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScopedNet
 
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(3)))
 struct StreamedBodyTests {
     @Test func theWholeBodyComesInOrder() async throws {
         let body = bytes(2_000_000)

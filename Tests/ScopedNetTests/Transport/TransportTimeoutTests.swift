@@ -11,6 +11,8 @@ import Testing
 struct TransportTimeoutTests {
     /// Long enough for a busy machine to come to the point in question first.
     private let short = Duration.milliseconds(500)
+    /// For tests that have to do something before it is over: other tests may hold their threads for a while, but not the network's.
+    private let ample = Duration.seconds(3)
 
     @Test func theDefaultsAreGenerous() {
         #expect(Timeouts() == Timeouts(queue: nil, connect: .seconds(10), firstByte: .seconds(60), idle: .seconds(60), total: nil))
@@ -200,7 +202,7 @@ struct TransportTimeoutTests {
             wire.server.on("/a", .redirect(to: "/b").stalling(.beforeHead))
             wire.server.on("/b", .ok("never"))
             wire.server.on("/blocked", .ok("x").stalling(.beforeHead))
-            let redirected = wire.get("/a") { $0.timeouts.total = .seconds(3) }
+            let redirected = wire.get("/a") { $0.timeouts.total = ample }
             let outcome = Task { await redirected.outcome() }
             try await wire.server.waitForStalls()
             let blocker = wire.get("/blocked").start().run
@@ -221,11 +223,11 @@ struct TransportTimeoutTests {
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))
             wire.server.on("/mute", .ok().stalling(.beforeHead))
             let ends = Gathered<EndReason>()
-            let run = wire.get { $0.timeouts.idle = short }.onEnd { ends.add($0) }.start().run
+            let run = wire.get { $0.timeouts.idle = ample }.onEnd { ends.add($0) }.start().run
             try await wire.server.waitForStalls()
             #expect(run.suspend())
             // Another request's silence measures the time.
-            #expect(try await wire.get("/mute") { $0.timeouts.firstByte = .milliseconds(1_200) }.failure().code == .firstByteTimeout)
+            #expect(try await wire.get("/mute") { $0.timeouts.firstByte = ample * 2 }.failure().code == .firstByteTimeout)
             #expect(ends.all.isEmpty, "the idle clock ran while suspended: \(ends.all)")
             #expect(run.status.isSuspended)
             #expect(run.resume())
@@ -238,7 +240,7 @@ struct TransportTimeoutTests {
     @Test func aResumedTransferHasItsIdleClockBack() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))
-            let request = wire.get { $0.timeouts.idle = short }
+            let request = wire.get { $0.timeouts.idle = ample }
             let outcome = Task { await request.outcome() }
             try await wire.server.waitForStalls()
             let run = try #require(request.last)
