@@ -162,21 +162,25 @@ final class FaultLab {
         return round
     }
 
+    /// What is there though nothing should be, after a time in which everything could go: objects count as gone before what they hold has gone,
+    /// a file to be removed, say.
     private func leftBehind(_ folder: String, _ outcome: Result<Void, NetworkError>) async -> String? {
         if case .failure(let error) = outcome, error.message.isEmpty { return "an error without a word" }
         for _ in 0..<Self.patience {
-            if LiveObjects.snapshot().total == 0, ProcessInventory.now().excess(over: baseline) == nil { break }
-            // As above: descriptors and threads are counted from outside, and no event says that the count fell.
+            if leftover(folder, outcome) == nil { return nil }
+            // As above: descriptors, threads and files are counted from outside, and no event says that the count fell.
             try? await Task.sleep(for: .milliseconds(1))
         }
+        let last = leftover(folder, outcome)
+        // Said once, and not of all rounds that follow.
+        if last != nil { baseline = ProcessInventory.now() }
+        return last
+    }
+
+    private func leftover(_ folder: String, _ outcome: Result<Void, NetworkError>) -> String? {
         let live = LiveObjects.snapshot()
         if live.total != 0 { return "still alive: \(live)" }
-        let now = ProcessInventory.now()
-        if let excess = now.excess(over: baseline) {
-            // Said once, and not of all rounds that follow.
-            baseline = now
-            return excess
-        }
+        if let excess = ProcessInventory.now().excess(over: baseline) { return excess }
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         // A part that could not be unlinked because unlink was the call that failed is nobody's fault.
         if case .failure = outcome, !files.allSatisfy({ $0 == "upload" }), faults_failed().map({ String(cString: $0) }) != "unlink" {

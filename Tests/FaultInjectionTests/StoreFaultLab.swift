@@ -134,16 +134,18 @@ final class StoreFaultLab {
         // reader's, and to close it may take as long as a connection waits for a lock, which is five seconds.
         let deadline = ContinuousClock.now + .seconds(15)
         while ContinuousClock.now < deadline {
-            if isGone(), ProcessInventory.now().excess(over: baseline) == nil { break }
+            if leftover(directory, failed, isGone: isGone) == nil { return nil }
             try? await Task.sleep(for: .milliseconds(1))
         }
-        if !isGone() { return "the closed store is still alive" }
-        let now = ProcessInventory.now()
-        if let excess = now.excess(over: baseline) {
-            // Said once, and not of all rounds that follow.
-            baseline = now
-            return excess
-        }
+        let last = leftover(directory, failed, isGone: isGone)
+        // Said once, and not of all rounds that follow.
+        if last != nil { baseline = ProcessInventory.now() }
+        return last
+    }
+
+    private func leftover(_ directory: String, _ failed: String?, isGone: () -> Bool) -> String? {
+        guard isGone() else { return "the closed store is still alive" }
+        if let excess = ProcessInventory.now().excess(over: baseline) { return excess }
         // A part that could not be removed because `unlink` was the call that failed is the next sweep's.
         let parts = Files.names(in: StoreFolder(directory).temporary)
         return parts.isEmpty || failed == "unlink" ? nil : "parts of bodies: \(parts)"
