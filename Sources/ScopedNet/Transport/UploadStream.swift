@@ -11,6 +11,8 @@ package final class UploadStream: Sendable {
         var isAbandoned = false
         var isStarved = false
         var task: Task<Void, Never>?
+        /// Called when bytes are there again after a `.notYet`; gone once the transfer is over.
+        var ready: (@Sendable () -> Void)?
 
         /// No piece is left, or none may leave.
         mutating func atEnd() -> Taken {
@@ -45,7 +47,7 @@ package final class UploadStream: Sendable {
 
     /// `ready` is called when bytes are there again after a `.notYet`.
     package func begin(ready: @escaping @Sendable () -> Void) {
-        wakeReady.withLock { $0 = ready }
+        state.withLock { $0.ready = ready }
         let task = Task {
             let end: Result<Void, any Error>
             do {
@@ -66,19 +68,17 @@ package final class UploadStream: Sendable {
         if late { task.cancel() }
     }
 
-    private let wakeReady = Lock<(@Sendable () -> Void)?>(nil)
-
     func send(_ piece: Data) async throws {
         guard !piece.isEmpty else { return }
         try Task.checkCancellation()
         while true {
-            let (accepted, wake) = state.withLock { state -> (Bool, Bool) in
-                guard state.pieces.count < 2 else { return (false, false) }
+            let (accepted, wake) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+                guard state.pieces.count < 2 else { return (false, nil) }
                 state.pieces.append(piece)
                 defer { state.isStarved = false }
-                return (true, state.isStarved)
+                return (true, state.isStarved ? state.ready : nil)
             }
-            if wake { wakeReady.withLock { $0 }?() }
+            wake?()
             if accepted { return }
             await withCheckedContinuation { continuation in
                 let ready = state.withLock { state -> Bool in
@@ -117,10 +117,10 @@ package final class UploadStream: Sendable {
         let (task, waiter) = state.withLock { state in
             state.isAbandoned = true
             state.pieces = []
+            state.ready = nil
             defer { state.waiter = nil; state.task = nil }
             return (state.task, state.waiter)
         }
-        wakeReady.withLock { $0 = nil }
         // Cancelling a task runs its cancellation handlers, which are the caller's code: not on the network thread.
         DeliveryLane.resumption.enqueue(
             .work {

@@ -163,6 +163,25 @@ struct UploadTests {
         }
     }
 
+    /// A network that is always faster than the sequence is woken for each piece, however many there are: what is told a hundred thousand times
+    /// stays as small as at the first.
+    @Test func aSequenceThatIsAlwaysBehind() async throws {
+        let rounds = 100_000
+        let wakes = Counter()
+        let stream = UploadStream(length: nil) { _ in try await Task.sleep(for: .seconds(3_600)) }
+        stream.begin { wakes.add() }
+        var byte: UInt8 = 0
+        for round in 0..<rounds {
+            let taken = withUnsafeMutableBytes(of: &byte) { stream.take(into: $0) }
+            guard case .notYet = taken else { throw UnexpectedSuccess() }
+            try await stream.send(Data([UInt8(truncatingIfNeeded: round)]))
+            guard case .bytes(1) = withUnsafeMutableBytes(of: &byte, { stream.take(into: $0) }) else { throw UnexpectedSuccess() }
+            guard byte == UInt8(truncatingIfNeeded: round) else { throw UnexpectedSuccess() }
+        }
+        stream.abandon()
+        #expect(wakes.value == rounds)
+    }
+
     @Test func aNegativeLengthIsRefused() async throws {
         try await withEcho { wire async throws in
             let body = RequestBody.stream(AsyncPieces(pieces(10, each: 10)), length: -1)
