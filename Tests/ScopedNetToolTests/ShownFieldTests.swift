@@ -18,6 +18,13 @@ import Testing
         #expect(once == shown && twice == shown)
     }
 
+    /// As long as a field may be, and made to be looked at again from each of its slashes.
+    @Test(arguments: ["@ ", "", "a@ "], ["", "@", "[@"]) func aHostileValueIsReadOnce(_ first: String, _ last: String) {
+        let middle = String(repeating: "//x", count: 30_000)
+        let shown = ShownField.withoutUserinfo(first + middle + last)
+        #expect(shown.hasPrefix(first + "//") && shown.utf8.count <= (first + middle + last).utf8.count + 3)
+    }
+
     @Test(arguments: [
         "", "@", "ann@example.org", "http://host/", "http://host/@ann", "http://host:80/a@b", "http://host?a@b", "http://host#a@b",
         "http://[::1]:80/@", "text/html // ann@example.org", "a/b@c", "http://host/ ann@example.org", "/@ann",

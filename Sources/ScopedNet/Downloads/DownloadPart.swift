@@ -103,11 +103,25 @@ final class DownloadPart: @unchecked Sendable {
         return PartRequest(record, size: size)
     }
 
-    /// The body goes on at an offset.
-    func append(at offset: Int64, end: Int64, total: Int64?) throws(NetworkError) {
+    /// The body goes on where the request began.
+    ///
+    /// - Returns: false when there is no longer what that was made of; nothing is changed then.
+    func append(to asked: PartRequest, end: Int64, total: Int64?) throws(NetworkError) -> Bool {
+        try append(to: asked, at: asked.offset, end: end, total: total)
+    }
+
+    /// The part is all of the file.
+    func complete(_ asked: PartRequest) throws(NetworkError) -> Bool {
+        try append(to: asked, at: asked.size, end: asked.size, total: asked.size)
+    }
+
+    private func append(to asked: PartRequest, at offset: Int64, end: Int64, total: Int64?) throws(NetworkError) -> Bool {
+        // A part that was shorter would get a hole.
+        guard isOpen, record == asked.record, size >= offset else { return false }
         try move(to: offset)
         bodyEnd = end
         self.total = total
+        return true
     }
 
     /// The body is the whole file.

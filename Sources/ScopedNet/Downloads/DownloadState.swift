@@ -35,17 +35,10 @@ final class DownloadState {
         self.asksForRange = asksForRange
     }
 
-    /// What makes the part the beginning of a whole file; nil where no part is kept. May be called by whoever lets the body in, and blocks for
-    /// as long as the disk does.
-    func beginningWhole(_ path: String) -> (@Sendable () throws(NetworkError) -> FileSink)? {
+    /// Where the present body, which is the whole file, goes; nil where no part is kept. Touches nothing until its first byte: what is refused,
+    /// or does not come, leaves the part as it was.
+    func wholeFile(_ path: String) -> FileSink? {
         guard keepsPart, let claim else { return nil }
-        let record = nextRecord
-        return { () throws(NetworkError) in
-            let isKept = try claim.use { (part: DownloadPart) throws(NetworkError) in
-                try part.restart(record)
-                return part.record != nil
-            }
-            return isKept ? FileSink(part: claim, destination: path, count: 0) : FileSink(destination: path)
-        }
+        return FileSink(destination: path, restarting: claim, nextRecord)
     }
 }

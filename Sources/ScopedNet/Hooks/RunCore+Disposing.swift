@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// An accepted head has come: the program may decide what becomes of its body, which waits for that.
 extension RunCore {
-    private typealias UsualPlace = @Sendable () throws(NetworkError) -> (to: BodyDestination, file: FileSink?)
+    private typealias Place = (to: BodyDestination, file: FileSink?)
 
     /// Bodies of this run may wait for an answer.
     var holdsBodies: Bool { hook { $0.disposition } != nil || template.destination != nil && hook { $0.destination } != nil }
@@ -46,26 +46,20 @@ extension RunCore {
             canBecomeDownload: stream == nil && decoder.takesFile)
     }
 
-    /// What an allowed body does without hooks. A part is begun anew when it is: one that is refused leaves what was there.
-    private func placeWithoutHooks(_ head: ResponseHead) -> UsualPlace {
-        if stream == nil, let path = template.destination, let begin = drive.download?.beginningWhole(path) {
-            return { () throws(NetworkError) in
-                let file = try begin()
-                return (.file(file), file)
-            }
-        }
-        let place = place(head)
-        return { place }
+    /// Where an allowed body goes without hooks.
+    private func placeWithoutHooks(_ head: ResponseHead) -> Place {
+        guard stream == nil, let path = template.destination, let file = drive.download?.wholeFile(path) else { return place(head) }
+        return (.file(file), file)
     }
 
     /// On a thread of the concurrency runtime, while the transfer has the run: nothing of that may be touched here.
     private func take(
-        _ answer: ResponseQuestion.Answer, _ head: ResponseHead, _ held: HeldResponse, _ transfer: TransferID, _ usual: UsualPlace
+        _ answer: ResponseQuestion.Answer, _ head: ResponseHead, _ held: HeldResponse, _ transfer: TransferID, _ usual: Place
     ) {
         // Too late: another attempt may be on its way.
         guard held.isWanted else { return }
         switch answer {
-        case .usual: allow(head, held, transfer, usual)
+        case .usual: allow(head, held, usual)
         case .file(let path):
             let file = FileSink(destination: path)
             allow(head, held, (.file(file), file))
@@ -73,15 +67,7 @@ extension RunCore {
         case .cancel:
             _ = cancel(.explicit)
             // Others need the work, or a callback is running that had been admitted before.
-            if mayGoOn { allow(head, held, transfer, usual) }
-        }
-    }
-
-    private func allow(_ head: ResponseHead, _ held: HeldResponse, _ transfer: TransferID, _ usual: UsualPlace) {
-        do throws(NetworkError) { allow(head, held, try usual()) } catch {
-            var error = error
-            error.requestID = id
-            refuse(error, held, transfer)
+            if mayGoOn { allow(head, held, usual) }
         }
     }
 
@@ -90,7 +76,7 @@ extension RunCore {
         session.transport.cancel(transfer)
     }
 
-    private func allow(_ head: ResponseHead, _ held: HeldResponse, _ place: (to: BodyDestination, file: FileSink?)) {
+    private func allow(_ head: ResponseHead, _ held: HeldResponse, _ place: Place) {
         // Before the first byte, and so before its progress.
         feed?.pushHead(head, from: self, turn: nil)
         if let file = place.file, template.destination == nil { feed?.push(observed: .becameDownload(path: file.destination), from: self) }

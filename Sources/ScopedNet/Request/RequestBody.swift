@@ -29,7 +29,8 @@ public struct RequestBody: Sendable {
     /// - Parameters:
     ///   - length: the exact number of bytes, if known; otherwise chunked framing is used on HTTP/1.1. A sequence that gives more
     ///     or fewer is `bodyStreamFailed`. The piece that completes it leaves when the sequence has ended: bytes behind it are never
-    ///     dropped without a word. Of a length of 0 the sequence is not asked; a negative one is `invalidOption`.
+    ///     dropped without a word. One that does not end is `bodyStreamFailed` after ``RequestOptions/Timeouts/idle``. Of a length of 0 the
+    ///     sequence is not asked; a negative one is `invalidOption`.
     ///   - isReplayable: whether iterating the sequence a second time gives the same bytes. When it does not, redirects that keep
     ///     the body, retries and a second start fail with `bodyNotReplayable`.
     public static func stream<Bytes: AsyncSequence & Sendable>(

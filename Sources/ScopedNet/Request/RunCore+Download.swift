@@ -108,7 +108,12 @@ extension RunCore {
     /// Before another attempt: what has come so far need not come again.
     func resumeAttempt() {
         guard let download = drive.download, download.keepsPart else { return }
-        do throws(NetworkError) { try askForRest(download) } catch { return }
+        do throws(NetworkError) { try askForRest(download) } catch {
+            // Then for all of it: what the last attempt asked for is nothing to compare the next response with.
+            download.asked = nil
+            try? setRange(nil)
+            return
+        }
         guard download.asked != nil else { return }
         // The cache sees whole responses alone.
         drive.callersHeaders = nil
@@ -174,9 +179,10 @@ extension RunCore {
             return .memoryPrefix(limit: template.errorBodyBytes)
         }
         do throws(NetworkError) {
-            try download.claim?.use { (part: DownloadPart) throws(NetworkError) in
-                try part.append(at: asked.offset, end: end, total: total)
+            let holds = try download.claim?.use { (part: DownloadPart) throws(NetworkError) in
+                try part.append(to: asked, end: end, total: total)
             }
+            guard holds != false else { return refuse(.again, "the part is not the one that was asked for any more", download) }
         } catch { return refuse(error, download) }
         download.verdict = .rest(asked.record)
         download.offset = asked.offset
@@ -188,9 +194,8 @@ extension RunCore {
 
     private func complete(_ asked: PartRequest, _ download: DownloadState) -> BodyDestination? {
         do throws(NetworkError) {
-            try download.claim?.use { (part: DownloadPart) throws(NetworkError) in
-                try part.append(at: asked.size, end: asked.size, total: asked.size)
-            }
+            let holds = try download.claim?.use { (part: DownloadPart) throws(NetworkError) in try part.complete(asked) }
+            guard holds != false else { return refuse(.again, "the part is not the one that was asked for any more", download) }
         } catch { return refuse(error, download) }
         _ = sink(download, count: asked.size)
         download.offset = asked.size
@@ -200,12 +205,9 @@ extension RunCore {
 
     /// Where the whole file goes: into the part where it could be gone on with, else where every download goes.
     func wholeFile(_ path: String) -> BodyDestination {
-        guard let download = drive.download, let begin = download.beginningWhole(path) else { return temporaryFile(path) }
-        do throws(NetworkError) {
-            let file = try begin()
-            download.file = file
-            return .file(file)
-        } catch { return refuse(error, download) ?? temporaryFile(path) }
+        guard let download = drive.download, let file = download.wholeFile(path) else { return temporaryFile(path) }
+        download.file = file
+        return .file(file)
     }
 
     private func temporaryFile(_ path: String) -> BodyDestination {
@@ -298,6 +300,7 @@ extension RunCore {
     /// Puts a complete file in its place, as long as the target is this run's.
     func commit(_ file: FileSink, coding: String?) throws(NetworkError) {
         let (limits, synchronizes) = (template.options.decoding, template.options.downloads.synchronizes)
+        try file.begin()
         guard let claim = drive.download?.claim, !file.isPart else {
             return try file.commit(coding: coding, limits: limits, synchronizes: synchronizes)
         }

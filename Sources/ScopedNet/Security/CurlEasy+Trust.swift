@@ -32,16 +32,20 @@ extension CurlEasy {
     /// a proxy that is asked for an `http` URL, that proxy is the server.
     func expectCloseNotify() {
         closing = nil
-        guard parser.isFramedByClose, let transfer, transfer.method != .head,
-            !loop.settings.tls.dangerouslyAcceptsMissingCloseNotify
-        else { return }
+        // Rules there are only where libcurl's OpenSSL is this process's: what another one calls a session is nothing to be looked into.
+        guard loop.profile.trustRules != nil, parser.isFramedByClose, let transfer, transfer.method != .head else { return }
         closing = scurl_openssl_session(handle).flatMap { TrustCallbacks.check(of: OpaquePointer($0)) }
     }
 
-    /// nil: all of it came.
-    func truncation(_ code: CURLcode) -> NetworkError? {
-        guard let closing, !closing.heardCloseNotify, code == CURLE_OK || CurlError(easy: self, code: code).isUnexpectedEnd
-        else { return nil }
+    /// The body ended with the connection, and nobody had said that it would.
+    func endedUnannounced(_ code: CURLcode) -> Bool {
+        guard let closing, !closing.heardCloseNotify else { return false }
+        return code == CURLE_OK || CurlError(easy: self, code: code).isUnexpectedEnd
+    }
+
+    /// What such an end is, unless it is to be taken for the end of the body.
+    var unannouncedEnd: NetworkError? {
+        guard !loop.settings.tls.dangerouslyAcceptsMissingCloseNotify else { return nil }
         return error(.truncatedBody, "the connection ended without the close_notify that ends the body: it may have been cut short")
     }
 

@@ -44,7 +44,7 @@ enum TrustCallbacks {
         Unmanaged<TrustCheck>.fromOpaque(content)._withUnsafeGuaranteedRef(use)
     }
 
-    /// - Parameter toleratesCut: the end of a connection is left to libcurl, which does not ask whether the peer closed it.
+    /// - Parameter toleratesCut: a connection that ends without close_notify is taken for one that the peer has closed.
     /// - Returns: false when there was no memory; the connection must not be made then.
     static func install(_ check: TrustCheck, in context: OpaquePointer, toleratesCut: Bool) -> Bool {
         let place = place
@@ -55,10 +55,14 @@ enum TrustCallbacks {
             return false
         }
         SSL_CTX_set_cert_verify_callback(context, verify, content.toOpaque())
-        // To tell a connection that was closed from one that was cut (RFC 9112 section 9.8). libcurl 7 takes the one for the other without asking
-        // OpenSSL; later ones have OpenSSL do so by this option, and without it it is an error (SSL_CTX_set_options(3)).
+        // To tell a connection that was closed from one that was cut (RFC 9112 section 9.8). libcurl 7 takes the one for the other whatever OpenSSL
+        // says; to later ones the cut is an error unless OpenSSL is told to take it for the end (SSL_CTX_set_options(3)).
         SSL_CTX_set_info_callback(context, inform)
-        if !toleratesCut { SSL_CTX_clear_options(context, STLS_IGNORE_UNEXPECTED_EOF) }
+        if toleratesCut {
+            SSL_CTX_set_options(context, STLS_IGNORE_UNEXPECTED_EOF)
+        } else {
+            SSL_CTX_clear_options(context, STLS_IGNORE_UNEXPECTED_EOF)
+        }
         // libcurl switches it off where any certificate is accepted, and a rejection would change nothing (SSL_CTX_set_verify(3)).
         if check.hasPins { SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil) }
         return true

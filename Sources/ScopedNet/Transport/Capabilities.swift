@@ -40,6 +40,16 @@ public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
     /// Several requests by prior knowledge on one plain connection (curl #10634).
     package var sharesPlainHTTP2: Bool { curlVersionNumber >= 0x080000 }
 
+    /// To an HTTP/2 connection on which no response has come yet others are let at once. Some versions make them wait for that response
+    /// (CURLOPT_PIPEWAIT(3)), which may take for ever.
+    package var sharesFreshHTTP2: Bool { !(0x080D00..<0x081700).contains(curlVersionNumber) }
+
+    /// The reset of a cancelled HTTP/2 stream is sent at once (curl #17611).
+    package var sendsHTTP2Resets: Bool { curlVersionNumber >= 0x080F00 }
+
+    /// To a server a URL's empty query is sent, mark and all; later ones drop it (CURLU_GET_EMPTY of curl_url_get(3)).
+    package var sendsEmptyQueries: Bool { curlVersionNumber < 0x080800 }
+
     /// libcurl verifies with the OpenSSL this library is linked to. Of another one the callbacks would be called with strange pointers.
     package var sharesOpenSSL: Bool { tlsLibrary == "OpenSSL/" + String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
 

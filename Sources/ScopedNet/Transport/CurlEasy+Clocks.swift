@@ -48,6 +48,9 @@ extension CurlEasy {
     func nextDeadline(now: UInt64) -> UInt64 {
         guard let transfer else { return .max }
         let total = transfer.deadline ?? .max
+        if awaitsBodyEnd, !isSuspended, let idle = transfer.options.idleNanoseconds {
+            return min(total, paceDeadline, lastActivity &+ idle)
+        }
         guard !isSuspended, !isReadPaused, !isWritePaused else { return min(total, paceDeadline) }
         guard let limit = currentClock(transfer.options)?.limit else { return total }
         return min(total, lastActivity &+ limit)
@@ -64,20 +67,26 @@ extension CurlEasy {
         if let deadline = transfer.deadline, deadline <= now {
             return error(.totalTimeout, "the total time of \(transfer.options.timeouts.total ?? .zero) is over")
         }
+        if awaitsBodyEnd, let uploadFeed { return overdueEnd(transfer.options, uploadFeed, now: now) }
         guard nextDeadline(now: now) <= now, let clock = currentClock(transfer.options) else { return nil }
         if head == nil {
             // Connecting has its own clock, in libcurl; the first byte's starts when the request can be sent.
-            let sent = UInt64(max(0, time(CURLINFO_PRETRANSFER_TIME_T))) * 1_000
-            guard sent > 0 else {
+            guard requestsSent > 0 else {
                 lastActivity = now
                 return nil
             }
-            if began + sent > lastActivity {
-                lastActivity = began + sent
+            if sentAt > lastActivity {
+                lastActivity = sentAt
                 if lastActivity &+ clock.limit > now { return nil }
             }
         }
         let limit = Duration.nanoseconds(Int64(clamping: clock.limit))
         return error(clock.code, head == nil ? "no response for \(limit)" : "no byte for \(limit)")
+    }
+
+    /// A sequence may take its time with its bytes. One that has given all of them and does not end would keep the connection for ever.
+    private func overdueEnd(_ options: TransferOptions, _ feed: UploadFeed, now: UInt64) -> NetworkError? {
+        guard !isSuspended, let idle = options.idleNanoseconds, lastActivity &+ idle <= now else { return nil }
+        return uploadError(UploadFeed.NoEnd(length: feed.length ?? feed.offset), feed)
     }
 }

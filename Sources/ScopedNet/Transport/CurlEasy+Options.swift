@@ -23,6 +23,7 @@ extension CurlEasy {
             options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
         }
         try setVersion(transfer, options)
+        setTarget(of: transfer.url, options)
         try setMethodAndBody(transfer, options)
         if transfer.options.bufferBytes != bufferBytes {
             bufferBytes = transfer.options.bufferBytes
@@ -55,6 +56,20 @@ extension CurlEasy {
             curlCode: Int32(bitPattern: code.rawValue))
     }
 
+    /// For a connection that is being made, whether others can use it too: rather than to make one of its own.
+    private static let waits = Capabilities.current.sharesFreshHTTP2 ? 1 : 0
+
+    /// `/a?` is not `/a` (RFC 3986 section 6.2.3).
+    private func setTarget(of url: RequestURL, _ options: borrowing CurlOptions) {
+        guard url.hasEmptyQuery else { return }
+        // To a proxy libcurl sends the URL's text, which has no mark.
+        let isForwarded = loop.profile.mayBeForwarded(url)
+        guard isForwarded || !Capabilities.current.sendsEmptyQueries else { return }
+        isDirty = true
+        // Where there is no proxy after all: every server takes the form that proxies need (RFC 9112 section 3.2.2).
+        options.set(CURLOPT_REQUEST_TARGET, isForwarded ? url.origin.description + url.target : url.target)
+    }
+
     private func setVersion(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
         switch transfer.options.httpVersion {
         case .automatic where transfer.url.scheme == "http":
@@ -65,7 +80,7 @@ extension CurlEasy {
         case .automatic, .http2:
             guard !waitsForMultiplex else { break }
             options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2TLS)
-            options.set(CURLOPT_PIPEWAIT, 1)
+            options.set(CURLOPT_PIPEWAIT, Self.waits)
             waitsForMultiplex = true
         case .http1:
             isDirty = true
@@ -73,7 +88,7 @@ extension CurlEasy {
         case .http2PriorKnowledge:
             isDirty = true
             options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-            guard isAloneOnItsConnection(transfer) else { return options.set(CURLOPT_PIPEWAIT, 1) }
+            guard isAloneOnItsConnection(transfer) else { return options.set(CURLOPT_PIPEWAIT, Self.waits) }
             options.set(CURLOPT_FRESH_CONNECT, 1)
             options.set(CURLOPT_FORBID_REUSE, 1)
         }

@@ -6,6 +6,8 @@ extension CurlEasy {
         guard let uploadFeed else { return 0 }
         if isSuspended || holdsUpload() { return SCURL_READ_PAUSE }
         let isFirst = !uploadFeed.hasBegun
+        let awaitedBodyEnd = awaitsBodyEnd
+        awaitsBodyEnd = false
         switch uploadFeed.read(into: buffer) {
         case .bytes(let count):
             lastActivity = loop.now
@@ -17,12 +19,22 @@ extension CurlEasy {
         case .notYet:
             isWritePaused = true
             return SCURL_READ_PAUSE
+        case .notEnded:
+            isWritePaused = true
+            awaitsBodyEnd = true
+            if !awaitedBodyEnd { lastActivity = loop.now }
+            loop.arm(nextDeadline(now: loop.now))
+            return SCURL_READ_PAUSE
         case .failed(let underlying):
-            var error = error(uploadFeed.failureCode, uploadFeed.failureText(underlying), phase: .sending)
-            error.underlying = underlying
-            fail(with: error)
+            fail(with: uploadError(underlying, uploadFeed))
             return SCURL_READ_ABORT
         }
+    }
+
+    func uploadError(_ underlying: any Error, _ feed: UploadFeed) -> NetworkError {
+        var error = error(feed.failureCode, feed.failureText(underlying), phase: .sending)
+        error.underlying = underlying
+        return error
     }
 
     func seekUpload(to offset: Int64, origin: Int32) -> Bool {
@@ -57,6 +69,7 @@ extension CurlEasy {
     func connected(_ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
         guard let transfer, let sink else { return false }
         requestsSent += 1
+        sentAt = loop.now
         if trustCheck != nil {
             deliverTrustReport()
             trustCheck = nil

@@ -41,6 +41,8 @@ final class CurlEasy {
     @exclusivity(unchecked) var failure: NetworkError?
     @exclusivity(unchecked) var uploadFeed: UploadFeed?
     @exclusivity(unchecked) var requestsSent = 0
+    /// When the latest of them was ready to go out.
+    @exclusivity(unchecked) var sentAt: UInt64 = 0
     /// What the address guard said; nil without one.
     @exclusivity(unchecked) var guardRecord: GuardRecord?
     /// The verification of the connection that is made for this transfer; nil once it stands, and for a pooled one.
@@ -60,6 +62,8 @@ final class CurlEasy {
     @exclusivity(unchecked) var isCutShort = false
     @exclusivity(unchecked) var isReadPaused = false
     @exclusivity(unchecked) var isWritePaused = false
+    /// The upload has given all its bytes, and has not ended.
+    @exclusivity(unchecked) var awaitsBodyEnd = false
     /// Nil without a limit on the speed.
     @exclusivity(unchecked) var pacer: Pacer?
 
@@ -97,8 +101,9 @@ final class CurlEasy {
     func result(_ code: CURLcode) -> TransferResult {
         var result = TransferResult()
         result.metrics = metrics()
-        let isWhole = code == CURLE_OK || isCutShort
-        result.error = failure ?? truncation(code) ?? (isWhole ? nil : CurlError(easy: self, code: code).networkError)
+        let isUnannounced = endedUnannounced(code)
+        let isWhole = code == CURLE_OK || isCutShort || isUnannounced
+        result.error = failure ?? (isUnannounced ? unannouncedEnd : nil) ?? (isWhole ? nil : CurlError(easy: self, code: code).networkError)
         if result.error == nil, head == nil {
             result.error = error(.badResponse, "the server sent no response head")
         }
@@ -137,6 +142,7 @@ final class CurlEasy {
         isSuspended = false
         isReadPaused = false
         isWritePaused = false
+        awaitsBodyEnd = false
         errorText[0] = 0
     }
 
@@ -146,10 +152,11 @@ final class CurlEasy {
             curlCode: curl)
     }
 
-    /// How far libcurl has come, by its timers.
+    /// How far libcurl has come, by what it has told and by its timers.
     var phase: NetworkError.Phase {
         if head != nil { return .receiving }
-        if time(CURLINFO_PRETRANSFER_TIME_T) > 0 {
+        // Newer versions have a time for it (CURLINFO_PRETRANSFER_TIME_T) before there is a connection.
+        if requestsSent > 0 {
             return uploadFeed.map { $0.isDone } ?? true ? .awaitingResponse : .sending
         }
         // The timer waits for TLS in some versions; the count does not.

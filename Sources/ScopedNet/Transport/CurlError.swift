@@ -65,17 +65,31 @@ struct CurlError {
         return switch system == 0 ? easy.socketError : system {
         case ECONNREFUSED: .connectionRefused
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resources
-        default: text.contains("nsupported proxy") ? .invalidOption : .connectionFailed
+        default:
+            // From libcurl 8.17 or so on a tunnel that is refused is a connection that failed.
+            text.contains("CONNECT tunnel") ? .proxyFailed : text.contains("nsupported proxy") ? .invalidOption : .connectionFailed
         }
     }
 
-    /// SSL_R_UNEXPECTED_EOF_WHILE_READING: the end of the connection, with no close_notify before it. From libcurl 8 on.
-    var isUnexpectedEnd: Bool { code == CURLE_RECV_ERROR && text.contains("unexpected eof") }
+    /// The end of the connection, with no close_notify before it, where libcurl takes that for an error.
+    var isUnexpectedEnd: Bool { code == CURLE_RECV_ERROR && Self.isUnexpectedEnd(text) }
+
+    /// libcurl's words for it have changed with its own versions and OpenSSL's: SSL_R_UNEXPECTED_EOF_WHILE_READING, SSL_ERROR_SYSCALL with no
+    /// errno (or the one of an earlier call: a read that had to wait), and words of its own. (pure)
+    static func isUnexpectedEnd(_ text: String) -> Bool {
+        if text.contains("unexpected eof") || text.contains("closed abruptly") { return true }
+        // Behind "error:" stands what else OpenSSL has found: an alert, a record that does not verify.
+        return text.contains("SSL_read") && !text.contains("error:") && (text.hasSuffix("errno 0") || text.hasSuffix("errno \(EAGAIN)"))
+    }
 
     private var receiveFailure: NetworkError.Code {
         // libcurl 7.88 reports three different things as "receive error".
         let text = text
-        if isUnexpectedEnd, easy.hasHead { return .truncatedBody }
+        if isUnexpectedEnd {
+            // As over TCP: of a head there has to be all.
+            if easy.hasHead { return .truncatedBody }
+            return easy.number(CURLINFO_HEADER_SIZE) > 0 ? .badResponse : .connectionLost
+        }
         // TLS 1.3 servers refuse a missing client certificate after the handshake, with an alert.
         if text.contains("alert"), text.contains("certificate") { return .clientCertificateFailed }
         if text.contains("CONNECT") || text.contains("proxy") || text.contains("Proxy") { return .proxyFailed }

@@ -275,10 +275,10 @@ final class CurlLoop {
 
     /// Ends a transfer in its middle, and makes sure that the server hears of it.
     ///
-    /// Before libcurl 8 the reset of an HTTP/2 stream waits in a buffer until something else happens on the connection, while the
+    /// Before libcurl 8.15 the reset of an HTTP/2 stream waits in a buffer until something else happens on the connection, while the
     /// server goes on sending. So the connection is closed when nobody else uses it, and flushed by one who does otherwise.
     private func abort(_ easy: CurlEasy, _ code: CURLcode) {
-        guard easy.isMultiplexed, Capabilities.current.curlVersionNumber < 0x080000 else { return finish(easy, code) }
+        guard easy.isMultiplexed, !Capabilities.current.sendsHTTP2Resets else { return finish(easy, code) }
         let port = easy.number(CURLINFO_LOCAL_PORT)
         easy.forbidReuse()
         finish(easy, code)

@@ -135,19 +135,26 @@ final class EasyProfile {
     /// libcurl reads the list of hosts it does not use a proxy for a little differently, so the list is no proof that there is none. Names
     /// tell the two apart; of two addresses the list says which one it is.
     func securedProxy(for url: RequestURL) -> RequestURL? {
-        let proxy: String
-        var isBypassed = false
+        guard let (proxy, isBypassed) = proxy(for: url), proxy.lowercased().hasPrefix("https://"), let parsed = try? RequestURL(proxy)
+        else { return nil }
+        return isBypassed && IPLiteral(url.host) != nil && IPLiteral(parsed.host) != nil ? nil : parsed
+    }
+
+    /// Whether the request itself may go to a proxy, and not through it.
+    func mayBeForwarded(_ url: RequestURL) -> Bool {
+        guard url.scheme == "http", let (proxy, _) = proxy(for: url) else { return false }
+        return !proxy.isEmpty
+    }
+
+    private func proxy(for url: RequestURL) -> (url: String, isBypassed: Bool)? {
         switch settings.proxy {
         case .none: return nil
         case .environment:
             guard let environment else { return nil }
-            proxy = proxyText(environment.choice(scheme: url.scheme, host: url.host, port: url.port))
+            return (proxyText(environment.choice(scheme: url.scheme, host: url.host, port: url.port)), false)
         case .explicit(let text, _, let bypass):
-            proxy = text
-            isBypassed = NoProxyList(bypass.joined(separator: ",")).contains(host: url.host, port: url.port)
+            return (text, NoProxyList(bypass.joined(separator: ",")).contains(host: url.host, port: url.port))
         }
-        guard proxy.lowercased().hasPrefix("https://"), let parsed = try? RequestURL(proxy) else { return nil }
-        return isBypassed && IPLiteral(url.host) != nil && IPLiteral(parsed.host) != nil ? nil : parsed
     }
 
     private func applyNetwork(_ options: borrowing CurlOptions) throws(NetworkError) {
@@ -179,8 +186,7 @@ final class EasyProfile {
             try options.require(CURLOPT_NOPROXY, bypass.joined(separator: ","), "proxy bypass")
             if let credentials {
                 try credentials.check()
-                // With more than one to choose from libcurl waits for the challenge.
-                options.set(CURLOPT_PROXYAUTH, credentials.isPreemptive ? SCURL_AUTH_BASIC : SCURL_AUTH_BASIC_OR_DIGEST)
+                options.set(CURLOPT_PROXYAUTH, credentials.schemes)
                 try options.require(CURLOPT_PROXYUSERNAME, credentials.user, "proxy credentials")
                 try options.require(CURLOPT_PROXYPASSWORD, credentials.password, "proxy credentials")
             }

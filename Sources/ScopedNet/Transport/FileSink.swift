@@ -6,13 +6,15 @@ import Glibc
 ///
 /// Used by one thread at a time: the transport while it receives, the pipeline afterwards.
 public final class FileSink: @unchecked Sendable {
-    // Safety: `descriptor` and `count` are touched by the transport's thread between head and finish, and by the pipeline
+    // Safety: `descriptor`, `count` and `beginning` are touched by the transport's thread between head and finish, and by the pipeline
     // after the finish was handed over; never by both at once (contract 3 of `Transport`).
     public let destination: String
     private let temporary: String
     private let calls: FileCalls
     /// The part that is written instead of a temporary file; it is the claim's to keep or to remove.
     private let part: DownloadClaim?
+    /// What there is of another file gives way to the first byte, and not before.
+    private var beginning: (claim: DownloadClaim, record: PartRecord?)?
     private let refusal: NetworkError?
     private var descriptor: Int32 = -1
     private(set) var count: Int64 = 0
@@ -22,7 +24,7 @@ public final class FileSink: @unchecked Sendable {
         self.calls = calls
         part = nil
         refusal = nil
-        temporary = Self.stem(destination) + ".scopednet-\(getpid())-\(Identifier.next())"
+        temporary = Self.temporaryName(for: destination)
     }
 
     /// The body goes on with the part of a download.
@@ -33,6 +35,16 @@ public final class FileSink: @unchecked Sendable {
         refusal = nil
         calls = .system
         temporary = ""
+    }
+
+    /// The body is a whole file, and the part is begun anew with it; without a record nothing of it is kept for another run.
+    init(destination: String, restarting claim: DownloadClaim, _ record: PartRecord?) {
+        self.destination = destination
+        beginning = (claim, record)
+        part = record == nil ? nil : claim
+        refusal = nil
+        calls = .system
+        temporary = record == nil ? Self.temporaryName(for: destination) : ""
     }
 
     /// Takes nothing: the transfer ends with its first byte.
@@ -47,6 +59,10 @@ public final class FileSink: @unchecked Sendable {
     deinit { discard() }
 
     var isPart: Bool { part != nil }
+
+    private static func temporaryName(for destination: String) -> String {
+        stem(destination) + ".scopednet-\(getpid())-\(Identifier.next())"
+    }
 
     /// A name in the folder of the destination that leaves room for a suffix: 255 bytes are the most (NAME_MAX), 4 a letter at most.
     private static func stem(_ destination: String) -> String {
@@ -80,8 +96,16 @@ public final class FileSink: @unchecked Sendable {
         if descriptor < 0 { throw .file(errno, "cannot create \(temporary)") }
     }
 
+    /// Before the first byte, and before the end where there is none. Idempotent.
+    func begin() throws(NetworkError) {
+        guard let (claim, record) = beginning else { return }
+        beginning = nil
+        try claim.use { (part: DownloadPart) throws(NetworkError) in try part.restart(record) }
+    }
+
     package func write(_ bytes: UnsafeRawBufferPointer) throws(NetworkError) {
         if let refusal { throw refusal }
+        try begin()
         if let part {
             defer { count += Int64(bytes.count) }
             return try part.use { (file: DownloadPart) throws(NetworkError) in try file.write(bytes) }
@@ -110,6 +134,7 @@ public final class FileSink: @unchecked Sendable {
     ///
     /// - Parameter synchronizes: bytes and name are on the device before this returns.
     package func commit(coding: String? = nil, limits: DecodingLimits = .default, synchronizes: Bool = false) throws(NetworkError) {
+        try begin()
         if let part {
             return try part.use { (file: DownloadPart) throws(NetworkError) in try file.commit(synchronizes: synchronizes) }
         }

@@ -13,7 +13,7 @@ public enum ProxyConfiguration: Sendable, Hashable {
         public var user: String
         public var password: String
         /// Whether they go out as Basic at once. Default: true. With false the first request of each connection is refused (407), and then
-        /// answered by Digest where the proxy offers that, else by Basic.
+        /// answered by Digest where the proxy offers that, else by Basic; a name with a colon by Digest alone.
         public var isPreemptive: Bool
 
         public init(user: String, password: String, isPreemptive: Bool = true) {

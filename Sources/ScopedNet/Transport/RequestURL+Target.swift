@@ -7,6 +7,11 @@ extension RequestURL {
         return rest.utf8[end] == UInt8(ascii: "?") ? "/" + rest[end...] : String(rest[end...])
     }
 
+    /// A mark with nothing behind it.
+    package var hasEmptyQuery: Bool {
+        string.utf8.firstIndex(of: UInt8(ascii: "?")).map { string.utf8.index(after: $0) == string.utf8.endIndex } ?? false
+    }
+
     /// Without the query.
     package var path: String { String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") })) }
 }

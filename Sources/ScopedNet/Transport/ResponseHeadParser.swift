@@ -118,6 +118,8 @@ package struct ResponseHeadParser: Sendable {
     package mutating func receive(line: UnsafeRawBufferPointer) throws(ResponseHeadError) -> Line {
         receivedBytes += line.count
         guard receivedBytes <= limits.headBytes else { throw .headTooLarge(limit: limits.headBytes) }
+        // Of a connection that ends there, some versions of libcurl give the piece of a line that came. A CR alone ends no head.
+        let isWhole = line.last == 0x0a
         let line = Self.withoutLineEnd(line)
         switch phase {
         case .beforeStatusLine:
@@ -126,7 +128,7 @@ package struct ResponseHeadParser: Sendable {
             try startHead(line)
             return .statusLine
         case .inFields:
-            if line.isEmpty { return try endHead() }
+            if line.isEmpty { return isWhole ? try endHead() : .skipped }
             return try receiveField(line)
         case .complete:
             // Only here can a status line begin a new head. In the middle of a head it would be the server's (or somebody

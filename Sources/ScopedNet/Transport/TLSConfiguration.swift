@@ -31,7 +31,8 @@ public struct TLSConfiguration: Sendable, Hashable {
     public var dangerouslyAcceptsAnyHostName = false
     /// Takes the end of a connection for the end of a body that has neither `Content-Length` nor chunks, also where the server did not say that it
     /// would close (close_notify). Whoever sits in between can then cut such a body off anywhere, unnoticed; without this it is
-    /// ``NetworkError/Code/truncatedBody`` (RFC 9112 section 9.8). For old servers that never say so.
+    /// ``NetworkError/Code/truncatedBody`` (RFC 9112 section 9.8). For old servers that never say so. Where libcurl does not
+    /// use the OpenSSL of this process nobody can tell, and it is as if this were set.
     public var dangerouslyAcceptsMissingCloseNotify = false
 
     public init() {}

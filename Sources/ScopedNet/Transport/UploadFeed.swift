@@ -9,7 +9,7 @@ final class UploadFeed {
         case stream(UploadStream)
     }
 
-    enum Read { case bytes(Int), end, notYet, failed(any Error) }
+    enum Read { case bytes(Int), end, notYet, notEnded, failed(any Error) }
 
     private let source: Source
     private(set) var offset: Int64 = 0
@@ -52,11 +52,13 @@ final class UploadFeed {
             let stream = try upload.open()
             source = .stream(stream)
             length = stream.length
+            // libcurl asks for nothing then, and nobody would hear of what the sequence gives.
+            isDone = length == 0
         }
     }
 
     func begin(ready: @escaping @Sendable () -> Void) {
-        if case .stream(let stream) = source { stream.begin(ready: ready) }
+        if case .stream(let stream) = source, length != 0 { stream.begin(ready: ready) }
     }
 
     func end() {
@@ -81,6 +83,7 @@ final class UploadFeed {
         switch error {
         case let error as LengthMismatch: error.description
         case let error as BodyFailure: error.description
+        case let error as NoEnd: error.description
         case let error as SystemError: "reading the body failed: \(error)"
         default: "the body sequence threw an error"
         }
@@ -94,6 +97,12 @@ final class UploadFeed {
                 ? "the body is longer than the \(declared) bytes declared"
                 : "the body ended after \(seen) of the \(declared) bytes declared"
         }
+    }
+
+    /// All bytes declared have come, and nothing after them: neither more, nor the end.
+    struct NoEnd: Error, CustomStringConvertible {
+        let length: Int64
+        var description: String { "the body sequence has given the \(length) bytes declared, and does not end" }
     }
 
     func read(into whole: UnsafeMutableRawBufferPointer) -> Read {
@@ -124,6 +133,7 @@ final class UploadFeed {
             isDone = true
             return .end
         case .notYet: return .notYet
+        case .notEnded: return .notEnded
         case .failed(let error): return .failed(error)
         }
     }

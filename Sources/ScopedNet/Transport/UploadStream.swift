@@ -30,11 +30,16 @@ package final class UploadStream: Sendable {
             let seen = pieces.reduce(taken - Int64(offset)) { $0 + Int64($1.count) }
             guard seen == length else { return .failed(UploadFeed.LengthMismatch(declared: length, seen: seen)) }
             if case .success = end { return nil }
-            return atEnd()
+            let end = atEnd()
+            return if case .notYet = end { .notEnded } else { end }
         }
     }
 
-    package enum Taken { case bytes(Int), end, notYet, failed(any Error) }
+    package enum Taken {
+        case bytes(Int), end, notYet, failed(any Error)
+        /// All bytes are there, but for the end of the sequence.
+        case notEnded
+    }
 
     let length: Int64?
     private let state = Lock(State())
@@ -95,37 +100,38 @@ package final class UploadStream: Sendable {
     /// Network thread: copies what is there. What completes the declared length is held until the sequence has ended, because libcurl
     /// asks for nothing behind it.
     package func take(into buffer: UnsafeMutableRawBufferPointer) -> Taken {
-        let (taken, waiter) = state.withLock { state -> (Taken, CheckedContinuation<Void, Never>?) in
-            guard let piece = state.pieces.first else { return (state.atEnd(), nil) }
+        let (taken, used, waiter) = state.withLock { state -> (Taken, Data?, CheckedContinuation<Void, Never>?) in
+            guard let piece = state.pieces.first else { return (state.atEnd(), nil, nil) }
             let count = min(buffer.count, piece.count - state.offset)
-            if let length, state.taken + Int64(count) >= length, let instead = state.atLength(length) { return (instead, nil) }
+            if let length, state.taken + Int64(count) >= length, let instead = state.atLength(length) { return (instead, nil, nil) }
             state.taken += Int64(count)
             piece.copyBytes(to: buffer, from: piece.startIndex + state.offset..<piece.startIndex + state.offset + count)
             state.offset += count
-            guard state.offset == piece.count else { return (.bytes(count), nil) }
+            guard state.offset == piece.count else { return (.bytes(count), nil, nil) }
             state.pieces.removeFirst()
             state.offset = 0
             defer { state.waiter = nil }
-            return (.bytes(count), state.waiter)
+            return (.bytes(count), piece, state.waiter)
         }
-        if let waiter { DeliveryLane.resumption.enqueue(.work { waiter.resume() }) }
+        if let used { Self.release([used], waiter) }
         return taken
+    }
+
+    /// Not on the network thread: a piece may have a deallocator of the caller's.
+    private static func release(_ pieces: [Data], _ waiter: CheckedContinuation<Void, Never>?) {
+        DeliveryLane.resumption.enqueue(.work { withExtendedLifetime(pieces) { waiter?.resume() } })
     }
 
     /// The transfer is over; the caller's sequence is cancelled if it still runs.
     package func abandon() {
-        let (task, waiter) = state.withLock { state in
+        let (task, waiter, pieces) = state.withLock { state in
             state.isAbandoned = true
-            state.pieces = []
             state.ready = nil
-            defer { state.waiter = nil; state.task = nil }
-            return (state.task, state.waiter)
+            defer { state.waiter = nil; state.task = nil; state.pieces = [] }
+            return (state.task, state.waiter, state.pieces)
         }
         // Cancelling a task runs its cancellation handlers, which are the caller's code: not on the network thread.
-        DeliveryLane.resumption.enqueue(
-            .work {
-                task?.cancel()
-                waiter?.resume()
-            })
+        if let task { DeliveryLane.resumption.enqueue(.work { task.cancel() }) }
+        Self.release(pieces, waiter)
     }
 }

@@ -18,10 +18,22 @@ enum ShownField {
         var shown: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
+            let reference = rest.prefix { !" \t\"<>".utf8.contains($0) }
+            appendWithoutUserinfo(reference, to: &shown)
+            rest = rest.dropFirst(reference.count)
+            if let between = rest.popFirst() { shown.append(between) }
+        }
+        return String(decoding: shown, as: UTF8.self)
+    }
+
+    private static func appendWithoutUserinfo(_ reference: ArraySlice<UInt8>, to shown: inout [UInt8]) {
+        let last = reference.lastIndex(of: UInt8(ascii: "@"))
+        var rest = reference
+        while let last, rest.startIndex <= last {
             let slashes = rest.prefix { $0 == UInt8(ascii: "/") }
             shown += slashes
             rest = rest.dropFirst(slashes.count)
-            if slashes.count >= 2, let at = endOfUserinfo(rest.prefix { !" \t\"<>".utf8.contains($0) }) {
+            if slashes.count >= 2, let at = endOfUserinfo(rest, last) {
                 shown += Array(SecretMask.placeholder.utf8)
                 rest = rest[at...]
             }
@@ -29,7 +41,7 @@ enum ShownField {
             shown += plain
             rest = rest.dropFirst(plain.count)
         }
-        return String(decoding: shown, as: UTF8.self)
+        shown += rest
     }
 
     /// `</a?token=1&b=2>` becomes `</a?token=***&b=2>`, wherever in a value an item stands.
@@ -54,11 +66,13 @@ enum ShownField {
     }
 
     /// The index of the `@`; nil where nothing stands before the host.
-    private static func endOfUserinfo(_ reference: ArraySlice<UInt8>) -> Int? {
-        let authority = reference.prefix { !"/?#".utf8.contains($0) }
+    ///
+    /// - Parameter last: the last one of the reference.
+    private static func endOfUserinfo(_ rest: ArraySlice<UInt8>, _ last: Int) -> Int? {
+        let authority = rest.prefix { !"/?#".utf8.contains($0) }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) { return at }
         // Where userinfo ends in what is no authority is anybody's guess: the password of `//ann:s/cret@host/` has a slash.
         let isAuthority = URLOrigin("http://" + String(decoding: authority, as: UTF8.self)) != nil
-        return isAuthority ? nil : reference.lastIndex(of: UInt8(ascii: "@"))
+        return isAuthority || last < rest.startIndex ? nil : last
     }
 }

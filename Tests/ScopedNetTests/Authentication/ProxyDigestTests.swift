@@ -66,6 +66,29 @@ import Testing
         }
     }
 
+    /// Basic would send the name as another one's; Digest can.
+    @Test(arguments: [("Digest", 2), ("Basic", 1)]) func aNameWithAColonGoesByDigestAlone(_ scheme: String, _ count: Int) async throws {
+        let heads = Gathered<String>()
+        let refusal = "HTTP/1.1 407 No\r\nProxy-Authenticate: \(scheme) realm=\"p\", nonce=\"n\", qop=\"auth\"\r\nContent-Length: 0\r\n\r\n"
+        let proxy = try RawServer { connection, _ in
+            while let head = connection.readHead() {
+                heads.add(head)
+                connection.send(refusal)
+            }
+        }
+        defer { proxy.stop() }
+        let credentials = ProxyConfiguration.Credentials(user: "a:b", password: "secret", isPreemptive: false)
+        try await withSession {
+            $0.proxy = .explicit(url: "http://127.0.0.1:\(proxy.port)", credentials: credentials)
+        } _: { session async throws in
+            let error = try await session.request("http://nowhere.test/").failure()
+            #expect(error.response?.status == 407)
+        }
+        #expect(heads.all.count == count, "\(heads.all)")
+        #expect(heads.all.allSatisfy { !$0.contains("Proxy-Authorization: Basic") })
+        #expect(heads.all.last?.contains("username=\"a:b\"") == (count == 2))
+    }
+
     /// Basic at once is no answer to Digest, and is said to be none.
     @Test func basicAtOnceIsTheDefault() async throws {
         try await through(true, accepted: "", "http://nowhere.test/a") { outcome, heads in

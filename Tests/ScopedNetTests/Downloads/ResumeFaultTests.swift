@@ -105,6 +105,31 @@ import Testing
         #expect(folder.names == ["file.scopednet-part", "file.scopednet-resume"])
     }
 
+    /// What the request was made of must still be there when the answer comes: a shorter part would get a hole.
+    @Test func aPartThatIsAnotherByNow() throws {
+        let folder = TemporaryFolder()
+        let part = try makePart(folder) { _ in }
+        try part.restart(record(10))
+        try write("01234", to: part)
+        let asked = try #require(PartRequest(record(10), size: 5))
+        let fits = try part.append(to: asked, end: 10, total: 10)
+        #expect(fits && part.count == 5)
+        part.drop()
+        let isGone = try part.append(to: asked, end: 10, total: 10)
+        #expect(!isGone && part.count == 0)
+        try part.restart(record(10))
+        try write("01", to: part)
+        let isShorter = try part.append(to: asked, end: 10, total: 10)
+        #expect(!isShorter && part.count == 2)
+        try part.restart(record(11))
+        try write("0123456789A", to: part)
+        let isAnother = try part.append(to: asked, end: 10, total: 10)
+        let isComplete = try part.complete(asked)
+        #expect(!isAnother && !isComplete && part.count == 11)
+        #expect(part.close() == 11)
+        #expect(folder.contents(of: "file.scopednet-part") == Data("0123456789A".utf8))
+    }
+
     /// No record, no going on; the download itself goes on.
     @Test func aRecordThatCannotBeWritten() throws {
         let folder = TemporaryFolder()

@@ -84,6 +84,32 @@ import Testing
         }
     }
 
+    /// Nothing of the other file came: what there was is all there is, with a hook and without.
+    @Test(arguments: [false, true]) func anotherFileOfWhichNoByteCameLeavesThePart(_ isAsked: Bool) async throws {
+        try await withResumeWire { wire async throws in
+            try await wire.breakOff(after: 400, of: tagged(body))
+            wire.server.enqueue(tagged(bytes(2_000), "v2").ending(.truncate(afterBytes: 0)), for: "/")
+            let download = isAsked ? wire.download().onDisposition { _ in .allow } : wire.download()
+            let error = try await download.failure()
+            #expect(error.code == .truncatedBody && error.resumableBytes == 400, "\(error)")
+            #expect(wire.part == body.prefix(400) && wire.folder.names == ResumeWire.leftovers)
+            // The server went back to the first one.
+            wire.server.on("/", tagged(body))
+            let response = try await wire.download().response()
+            #expect(response.resumedBytes == 400 && wire.content == body && wire.folder.names == ["file"])
+        }
+    }
+
+    /// A file without a byte takes the place of the part, too.
+    @Test(arguments: [false, true], [nil, "v2"]) func anotherFileThatIsEmpty(_ isAsked: Bool, _ tag: String?) async throws {
+        try await withResumeWire { wire async throws in
+            try await wire.breakOff(after: 400, of: tagged(body))
+            wire.server.enqueue(tag.map { tagged(Data(), $0) } ?? ScriptedResponse.ok(), for: "/")
+            let response = try await (isAsked ? wire.download().onDisposition { _ in .allow } : wire.download()).response()
+            #expect(response.resumedBytes == 0 && wire.content == Data() && wire.folder.names == ["file"])
+        }
+    }
+
     @Test func withoutTheOptionNothingIsLeft() async throws {
         try await withResumeWire { wire async throws in
             wire.server.on("/", tagged(body))

@@ -21,7 +21,7 @@ import Testing
             case .bytes(let count): all.append(contentsOf: buffer[..<count])
             case .end: return all
             case .failed(let error): throw error
-            case .notYet: _ = await waits.next()
+            case .notYet, .notEnded: _ = await waits.next()
             }
         }
     }

@@ -57,6 +57,16 @@ struct CloseNotifyTests {
         }
     }
 
+    /// What libcurl 7.88 to 8.15 with OpenSSL 3.0 to 3.5 say of a cut, and of what is none.
+    @Test(arguments: [
+        ("OpenSSL SSL_read: OpenSSL/3.0.22: error:0A000126:SSL routines::unexpected eof while reading, errno 0", true),
+        ("OpenSSL SSL_read: SSL_ERROR_SYSCALL, errno 0", true), ("OpenSSL SSL_read: Resource temporarily unavailable, errno 11", true),
+        ("Connection closed abruptly", true), ("OpenSSL SSL_read: Connection reset by peer, errno 104", false),
+        ("Recv failure: Connection reset by peer", false),
+        ("OpenSSL SSL_read: OpenSSL/3.0.22: error:0A0003FC:SSL routines::sslv3 alert bad record mac, errno 0", false), ("", false),
+    ])
+    func theWordsForIt(_ text: String, _ isCut: Bool) { #expect(CurlError.isUnexpectedEnd(text) == isCut) }
+
     @Test func aFileIsNotMadeOfIt() async throws {
         let folder = TemporaryFolder()
         let file = folder.write("before", to: "file")

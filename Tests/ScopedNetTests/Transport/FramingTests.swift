@@ -13,6 +13,8 @@ struct FramingTests {
         let body: String
         /// The body that is delivered, or the code of the error.
         let outcome: String
+        /// What newer versions of libcurl make of it that unfold lines before anybody sees them.
+        var unfolded: String?
         var testDescription: String { name }
 
         init(_ name: String, _ head: String, _ body: String, _ outcome: String) {
@@ -20,6 +22,12 @@ struct FramingTests {
             self.head = head
             self.body = body
             self.outcome = outcome
+        }
+
+        func unfolding(_ unfolded: String) -> Row {
+            var row = self
+            row.unfolded = unfolded
+            return row
         }
 
         /// A chunked body.
@@ -73,7 +81,7 @@ struct FramingTests {
         Row("Transfer-Encoding without a value", "Transfer-Encoding:", "abc", "badResponse"),
         Row("a space before the colon of Transfer-Encoding", "Transfer-Encoding : chunked", "3\r\nabc\r\n0\r\n\r\n", "badResponse"),
         Row("a NUL in Transfer-Encoding", "Transfer-Encoding: chunked\u{0}", "3\r\nabc\r\n0\r\n\r\n", "badResponse"),
-        Row("a folded Transfer-Encoding", "Transfer-Encoding:\r\n chunked", "3\r\nabc\r\n0\r\n\r\n", "badResponse"),
+        Row("a folded Transfer-Encoding", "Transfer-Encoding:\r\n chunked", "3\r\nabc\r\n0\r\n\r\n", "badResponse").unfolding("abc"),
         Row("a vertical tab in Transfer-Encoding", "Transfer-Encoding: \u{B}chunked", "3\r\nabc\r\n0\r\n\r\n", "badResponse"),
         Row("two lengths", "Content-Length: 3\r\nContent-Length: 4", "abcd", "badResponse"),
         Row("the same length twice", "Content-Length: 3\r\nContent-Length: 3", "abc", "abc"),
@@ -90,7 +98,7 @@ struct FramingTests {
         Row("Content-Length of 30 digits", "Content-Length: 100000000000000000000000000003", "abc", "badResponse"),
         Row("Content-Length without a value", "Content-Length:", "abc", "badResponse"),
         Row("a space before the colon of Content-Length", "Content-Length : 2", "abc", "badResponse"),
-        Row("a folded Content-Length", "Content-Length:\r\n 3", "abc", "badResponse"),
+        Row("a folded Content-Length", "Content-Length:\r\n 3", "abc", "badResponse").unfolding("abc"),
         Row("a fold behind Content-Length", "Content-Length: 3\r\n 4", "abc", "badResponse"),
         Row("neither", "X: 1", "abc", "abc"),
         Row("folds elsewhere", "X: 1\r\n 2\r\nContent-Length: 3", "abc", "abc"),
@@ -115,7 +123,8 @@ struct FramingTests {
             case .success(let response): seen = String(decoding: response.body, as: UTF8.self)
             case .failure(let error): seen = error.code.description
             }
-            #expect(seen == row.outcome, "\(outcome)")
+            let isUnfolded = Capabilities.current.curlVersionNumber > 0x080E00 && seen == row.unfolded
+            #expect(seen == row.outcome || isUnfolded, "\(outcome)")
             let after = try await session.send(url + "/after").body
             #expect(after == Data("fine".utf8))
         }

@@ -146,7 +146,8 @@ struct HostileHTTP2Tests {
             peer.send(.headers, head, stream, HTTP2Peer.ok)
             peer.send(.data, last, stream, [UInt8](repeating: 7, count: 1 << 20))
         },
-        Act("DATA before the head", "connectionLost", "truncatedBody", "badResponse") { peer, stream in peer.send(.data, last, stream, [1])
+        Act("DATA before the head", "connectionLost", "truncatedBody", "badResponse", "firstByteTimeout") { peer, stream in
+            peer.send(.data, last, stream, [1])
         },
         Act("DATA on stream 0", "connectionLost", "truncatedBody", "badResponse") { peer, _ in peer.send(.data, last, 0, [1]) },
         Act("a head on a stream nobody opened", "connectionLost", "badResponse") { peer, stream in

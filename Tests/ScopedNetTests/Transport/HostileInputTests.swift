@@ -140,6 +140,24 @@ struct HostileInputTests {
         }
     }
 
+    /// In a URL the colon is hidden from the eye, and not from the proxy.
+    @Test(arguments: ["http://a%3Ab:x@127.0.0.1:1", "https://a%3ab@127.0.0.1:1", "a%3Ab:x@127.0.0.1:1", "HTTP://%3A:x@127.0.0.1:1"])
+    func aUserOfAProxyURLWithAColonIsRefused(_ proxy: String) async throws {
+        try await withWire {
+            $0.proxy = .explicit(url: proxy)
+        } _: { wire async throws in
+            let error = try await wire.get().failure()
+            #expect(error.code == .invalidOption && error.message.contains("colon"), "\(error)")
+            #expect(wire.server.connectionsAccepted == 0)
+        }
+    }
+
+    /// In the password it is a letter like others, and so it is in all that SOCKS is told.
+    @Test(arguments: ["http://a:x%3Ay@127.0.0.1:1", "socks5h://a%3Ab:x@127.0.0.1:1", "http://127.0.0.1:1/a%3Ab"])
+    func aColonElsewhereIsNot(_ proxy: String) {
+        #expect(throws: Never.self) { try ProxyConfiguration.check(proxy) }
+    }
+
     /// A value libcurl cannot take (more than 8 MB) is an error that names the option: never a trap, never silence.
     @Test func anOptionThatLibcurlRefusesIsAnError() async throws {
         let huge = String(repeating: "x", count: 9_000_000)

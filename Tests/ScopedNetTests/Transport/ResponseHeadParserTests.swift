@@ -21,6 +21,17 @@ import Testing
         }
     }
 
+    /// A connection that is cut in the middle of a head makes none of it.
+    @Test(arguments: [
+        "", "H", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nA: b", "HTTP/1.1 200 OK\r\nA: b\r",
+        "HTTP/1.1 200 OK\r\nA: b\r\n\r",
+    ])
+    func aCutHeadIsNotComplete(_ text: String) {
+        var parser = ResponseHeadParser()
+        try? parser.receive(Array(text.utf8))
+        #expect(!parser.isComplete)
+    }
+
     // MARK: Status line
 
     @Test(

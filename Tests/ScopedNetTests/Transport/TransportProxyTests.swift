@@ -27,6 +27,24 @@ struct TransportProxyTests {
         }
     }
 
+    /// libcurl drops its mark, to a proxy in every version.
+    @Test(arguments: ["http://nowhere.test/path?", "http://nowhere.test:80/?"])
+    func anEmptyQueryIsForwardedToo(_ url: String) async throws {
+        try await withLoopbackServer { server async throws in
+            server.on("/*", .ok("origin"))
+            try await withLoopbackProxy(.init(hosts: ["nowhere.test": server.port])) { proxy async throws in
+                try await withSession {
+                    $0.proxy = .explicit(url: proxy.url)
+                } _: { session async throws in
+                    _ = try await session.send(url)
+                    let target = try await proxy.takeRequest().target
+                    #expect(target.replacing(":80/", with: "/") == url.replacing(":80/", with: "/"))
+                }
+                try await proxy.waitForOpenConnections { $0 == 0 }
+            }
+        }
+    }
+
     /// libcurl's own words show the whole URL.
     @Test(arguments: ["http://ann:pa#ss@gw.example:3128", "socks6://ann:pa-ss@gw.example"])
     func aMalformedProxyDoesNotShowItsPassword(_ proxy: String) async throws {

@@ -182,6 +182,75 @@ struct UploadTests {
         #expect(wakes.value == rounds)
     }
 
+    /// All its bytes are there, and it does not end: it is not waited for any longer than for a server.
+    @Test func aSequenceThatDoesNotEnd() async throws {
+        try await withEcho { wire async throws in
+            let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
+            continuation.yield(Data("some".utf8))
+            let request = wire.session.request(wire.url + "/", method: .post, body: .stream(stream, length: 4))
+            let error = try await request.options { $0.timeouts.idle = .milliseconds(300) }.failure()
+            #expect(error.code == .bodyStreamFailed && error.phase == .sending, "\(error)")
+            #expect(error.message.contains("4 bytes declared, and does not end"))
+            continuation.finish()
+            #expect(wire.server.requests.allSatisfy { $0.ended != .completed })
+        }
+    }
+
+    /// While bytes are missing a sequence may take its time, and its end may come late.
+    @Test func aSequenceThatEndsLate() async throws {
+        try await withEcho { wire async throws in
+            let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
+            let late = Task {
+                for piece in ["so", "me"] {
+                    continuation.yield(Data(piece.utf8))
+                    try await Task.sleep(for: .milliseconds(500))
+                }
+                continuation.finish()
+            }
+            let request = wire.session.request(wire.url + "/", method: .post, body: .stream(stream, length: 4))
+            let response = try await request.options { $0.timeouts.idle = .seconds(20) }.response()
+            #expect(response.body == Data("some".utf8))
+            try await late.value
+        }
+    }
+
+    @Test func ofNoBytesTheSequenceIsNotAsked() async throws {
+        try await withEcho { wire async throws in
+            let asked = Counter()
+            let sequence = AsyncStream<Data> {
+                asked.add()
+                return Data("x".utf8)
+            }
+            let response = try await wire.session.request(wire.url + "/", method: .post, body: .stream(sequence, length: 0)).response()
+            #expect(response.body.isEmpty && asked.value == 0)
+            let sent = try #require(wire.server.requests.first)
+            #expect(sent["content-length"] == "0" && sent.ended == .completed)
+        }
+    }
+
+    /// A piece of the caller's may do anything when it goes: it is let go of where no lock is held and no network waits.
+    @Test func aPieceIsReleasedElsewhere() async throws {
+        let stream = UploadStream(length: nil) { _ in try await Task.sleep(for: .seconds(3_600)) }
+        let released = Latch()
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: 4, alignment: 1)
+        memory.initializeMemory(as: UInt8.self, repeating: 7, count: 4)
+        stream.begin {}
+        try await stream.send(
+            Data(
+                bytesNoCopy: memory, count: 4,
+                deallocator: .custom { memory, _ in
+                    memory.deallocate()
+                    var byte: UInt8 = 0
+                    _ = withUnsafeMutableBytes(of: &byte) { stream.take(into: $0) }
+                    released.open()
+                }))
+        var buffer = [UInt8](repeating: 0, count: 4)
+        guard case .bytes(4) = buffer.withUnsafeMutableBytes({ stream.take(into: $0) }) else { throw UnexpectedSuccess() }
+        await released.wait()
+        #expect(buffer == [7, 7, 7, 7])
+        stream.abandon()
+    }
+
     @Test func aNegativeLengthIsRefused() async throws {
         try await withEcho { wire async throws in
             let body = RequestBody.stream(AsyncPieces(pieces(10, each: 10)), length: -1)
