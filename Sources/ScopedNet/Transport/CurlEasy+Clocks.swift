@@ -18,6 +18,8 @@ extension CurlEasy {
     func unpause() -> Bool {
         isReadPaused = false
         isWritePaused = false
+        // Asked again, the upload says so again.
+        awaitsBodyEnd = false
         lastActivity = loop.now
         loop.arm(nextDeadline(now: loop.now))
         return isSuspended ? false : applyPauses()
@@ -48,7 +50,7 @@ extension CurlEasy {
     func nextDeadline(now: UInt64) -> UInt64 {
         guard let transfer else { return .max }
         let total = transfer.deadline ?? .max
-        if awaitsBodyEnd, !isSuspended, let idle = transfer.options.idleNanoseconds {
+        if awaitsBodyEnd, head == nil, !isSuspended, let idle = transfer.options.idleNanoseconds {
             return min(total, paceDeadline, lastActivity &+ idle)
         }
         guard !isSuspended, !isReadPaused, !isWritePaused else { return min(total, paceDeadline) }
@@ -67,7 +69,7 @@ extension CurlEasy {
         if let deadline = transfer.deadline, deadline <= now {
             return error(.totalTimeout, "the total time of \(transfer.options.timeouts.total ?? .zero) is over")
         }
-        if awaitsBodyEnd, let uploadFeed { return overdueEnd(transfer.options, uploadFeed, now: now) }
+        if awaitsBodyEnd, head == nil, let uploadFeed { return overdueEnd(transfer.options, uploadFeed, now: now) }
         guard nextDeadline(now: now) <= now, let clock = currentClock(transfer.options) else { return nil }
         if head == nil {
             // Connecting has its own clock, in libcurl; the first byte's starts when the request can be sent.

@@ -23,7 +23,7 @@ extension CurlEasy {
             options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
         }
         try setVersion(transfer, options)
-        setTarget(of: transfer.url, options)
+        setTarget(of: transfer, options)
         try setMethodAndBody(transfer, options)
         if transfer.options.bufferBytes != bufferBytes {
             bufferBytes = transfer.options.bufferBytes
@@ -60,14 +60,18 @@ extension CurlEasy {
     private static let waits = Capabilities.current.sharesFreshHTTP2 ? 1 : 0
 
     /// `/a?` is not `/a` (RFC 3986 section 6.2.3).
-    private func setTarget(of url: RequestURL, _ options: borrowing CurlOptions) {
+    private func setTarget(of transfer: TransferRequest, _ options: borrowing CurlOptions) {
+        let url = transfer.url
         guard url.hasEmptyQuery else { return }
-        // To a proxy libcurl sends the URL's text, which has no mark.
-        let isForwarded = loop.profile.mayBeForwarded(url)
-        guard isForwarded || !Capabilities.current.sendsEmptyQueries else { return }
-        isDirty = true
-        // Where there is no proxy after all: every server takes the form that proxies need (RFC 9112 section 3.2.2).
-        options.set(CURLOPT_REQUEST_TARGET, isForwarded ? url.origin.description + url.target : url.target)
+        // To a proxy goes the URL's text (RFC 9112 section 3.2.2), of which libcurl drops the mark. It alone can convert a host that is not ASCII.
+        if loop.profile.isForwarded(url) {
+            guard transfer.options.httpVersion != .http2PriorKnowledge, url.host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
+            isDirty = true
+            options.set(CURLOPT_REQUEST_TARGET, url.origin.description + url.target)
+        } else if !Capabilities.current.sendsEmptyQueries {
+            isDirty = true
+            options.set(CURLOPT_REQUEST_TARGET, url.target)
+        }
     }
 
     private func setVersion(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {

@@ -86,9 +86,8 @@ struct CurlError {
         // libcurl 7.88 reports three different things as "receive error".
         let text = text
         if isUnexpectedEnd {
-            // As over TCP: of a head there has to be all.
-            if easy.hasHead { return .truncatedBody }
-            return easy.number(CURLINFO_HEADER_SIZE) > 0 ? .badResponse : .connectionLost
+            // As over TCP: a head of which a part came is no head.
+            return easy.hasHead ? .truncatedBody : easy.parser.isInHead ? .badResponse : .connectionLost
         }
         // TLS 1.3 servers refuse a missing client certificate after the handshake, with an alert.
         if text.contains("alert"), text.contains("certificate") { return .clientCertificateFailed }

@@ -140,10 +140,12 @@ final class EasyProfile {
         return isBypassed && IPLiteral(url.host) != nil && IPLiteral(parsed.host) != nil ? nil : parsed
     }
 
-    /// Whether the request itself may go to a proxy, and not through it.
-    func mayBeForwarded(_ url: RequestURL) -> Bool {
-        guard url.scheme == "http", let (proxy, _) = proxy(for: url) else { return false }
-        return !proxy.isEmpty
+    /// Whether the request itself goes to a proxy, and not through one.
+    func isForwarded(_ url: RequestURL) -> Bool {
+        guard url.scheme == "http", settings.unixSocketPath == nil, let (proxy, isBypassed) = proxy(for: url) else { return false }
+        // As in `applyProxy`.
+        if case .environment = settings.proxy, settings.addressGuard != nil { return false }
+        return !isBypassed && !proxy.isEmpty && !proxy.lowercased().hasPrefix("socks")
     }
 
     private func proxy(for url: RequestURL) -> (url: String, isBypassed: Bool)? {

@@ -14,7 +14,8 @@ extension ProxyConfiguration {
         // To SOCKS user and password are two things.
         guard !url.lowercased().hasPrefix("socks") else { return }
         let scheme = bytes[..<end].prefix { $0 != UInt8(ascii: "/") }
-        let userinfo = bytes[..<end].dropFirst(scheme.last == UInt8(ascii: ":") ? scheme.count : 0).drop { $0 == UInt8(ascii: "/") }
+        let hasScheme = scheme.last == UInt8(ascii: ":") && bytes[scheme.endIndex..<end].starts(with: "//".utf8)
+        let userinfo = bytes[(hasScheme ? scheme.endIndex + 2 : 0)..<end]
         let user = String(decoding: userinfo.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
         if user.lowercased().contains("%3a") { throw NetworkError.colonInProxyUser }
     }

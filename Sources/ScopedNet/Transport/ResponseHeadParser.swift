@@ -94,6 +94,8 @@ package struct ResponseHeadParser: Sendable {
 
     /// Whether a complete head is there that is not an interim one.
     package var isComplete: Bool { phase == .complete }
+    /// A head has begun, and has not ended.
+    package var isInHead: Bool { phase == .inFields }
 
     /// The text behind the status, often empty. Bytes that are not UTF-8 are read as Latin-1.
     package var reasonPhrase: String { head.withBytes { Self.text($0[..<fieldsStart]) } }

@@ -4,6 +4,8 @@ import FoundationEssentials
 package final class UploadStream: Sendable {
     private struct State {
         var pieces: [Data] = []
+        /// Copied to the end. They may have deallocators of the caller's: neither the network thread nor a lock is the place for those.
+        var used: [Data] = []
         var offset = 0
         var taken: Int64 = 0
         var end: Result<Void, any Error>?
@@ -100,38 +102,52 @@ package final class UploadStream: Sendable {
     /// Network thread: copies what is there. What completes the declared length is held until the sequence has ended, because libcurl
     /// asks for nothing behind it.
     package func take(into buffer: UnsafeMutableRawBufferPointer) -> Taken {
-        let (taken, used, waiter) = state.withLock { state -> (Taken, Data?, CheckedContinuation<Void, Never>?) in
-            guard let piece = state.pieces.first else { return (state.atEnd(), nil, nil) }
+        let (taken, releases, waiter) = state.withLock { state -> (Taken, Bool, CheckedContinuation<Void, Never>?) in
+            guard let piece = state.pieces.first else { return (state.atEnd(), false, nil) }
             let count = min(buffer.count, piece.count - state.offset)
-            if let length, state.taken + Int64(count) >= length, let instead = state.atLength(length) { return (instead, nil, nil) }
+            if let length, state.taken + Int64(count) >= length, let instead = state.atLength(length) { return (instead, false, nil) }
             state.taken += Int64(count)
             piece.copyBytes(to: buffer, from: piece.startIndex + state.offset..<piece.startIndex + state.offset + count)
             state.offset += count
-            guard state.offset == piece.count else { return (.bytes(count), nil, nil) }
-            state.pieces.removeFirst()
+            guard state.offset == piece.count else { return (.bytes(count), false, nil) }
+            state.used.append(state.pieces.removeFirst())
             state.offset = 0
             defer { state.waiter = nil }
-            return (.bytes(count), piece, state.waiter)
+            return (.bytes(count), state.used.count == 1, state.waiter)
         }
-        if let used { Self.release([used], waiter) }
+        if releases { releaseUsed() }
+        if let waiter { DeliveryLane.resumption.enqueue(.work { waiter.resume() }) }
         return taken
     }
 
-    /// Not on the network thread: a piece may have a deallocator of the caller's.
-    private static func release(_ pieces: [Data], _ waiter: CheckedContinuation<Void, Never>?) {
-        DeliveryLane.resumption.enqueue(.work { withExtendedLifetime(pieces) { waiter?.resume() } })
+    private func releaseUsed() {
+        WorkPool.shared.submit([
+            { [self] in
+                let used = state.withLock { state in
+                    defer { state.used = [] }
+                    return state.used
+                }
+                withExtendedLifetime(used) {}
+            }
+        ])
     }
 
     /// The transfer is over; the caller's sequence is cancelled if it still runs.
     package func abandon() {
-        let (task, waiter, pieces) = state.withLock { state in
+        let (task, waiter, releases) = state.withLock { state in
             state.isAbandoned = true
             state.ready = nil
-            defer { state.waiter = nil; state.task = nil; state.pieces = [] }
-            return (state.task, state.waiter, state.pieces)
+            state.used += state.pieces
+            state.pieces = []
+            defer { state.waiter = nil; state.task = nil }
+            return (state.task, state.waiter, !state.used.isEmpty)
         }
+        if releases { releaseUsed() }
         // Cancelling a task runs its cancellation handlers, which are the caller's code: not on the network thread.
-        if let task { DeliveryLane.resumption.enqueue(.work { task.cancel() }) }
-        Self.release(pieces, waiter)
+        DeliveryLane.resumption.enqueue(
+            .work {
+                task?.cancel()
+                waiter?.resume()
+            })
     }
 }

@@ -141,7 +141,9 @@ struct HostileInputTests {
     }
 
     /// In a URL the colon is hidden from the eye, and not from the proxy.
-    @Test(arguments: ["http://a%3Ab:x@127.0.0.1:1", "https://a%3ab@127.0.0.1:1", "a%3Ab:x@127.0.0.1:1", "HTTP://%3A:x@127.0.0.1:1"])
+    @Test(arguments: [
+        "http://a%3Ab:x@127.0.0.1:1", "https://a%3ab@127.0.0.1:1", "a%3Ab:x@127.0.0.1:1", "HTTP://%3A:x@127.0.0.1:1", "a%3Ab:@127.0.0.1:1",
+    ])
     func aUserOfAProxyURLWithAColonIsRefused(_ proxy: String) async throws {
         try await withWire {
             $0.proxy = .explicit(url: proxy)

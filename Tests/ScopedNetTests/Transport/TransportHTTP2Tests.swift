@@ -48,7 +48,7 @@ struct TransportHTTP2Tests {
             for number in 0..<5 { #expect(try await wire.send("/\(number)").body == Data("fast".utf8)) }
             wire.server.releaseStalls()
             #expect(try await outcome.value.get().body == Data("slow".utf8))
-            #expect(wire.server.connectionsAccepted == 1 || !Capabilities.current.sharesFreshHTTP2)
+            #expect(wire.server.connectionsAccepted <= (Capabilities.current.sharesFreshHTTP2 ? 1 : 6))
         }
     }
 
@@ -107,7 +107,7 @@ struct TransportHTTP2Tests {
                 for number in 0..<64 { group.addTask { #expect((try? await wire.send("/\(number)").status) == 200) } }
             }
             #expect(wire.server.requests.count == 64)
-            #expect(wire.server.connectionsAccepted == 1 || !Capabilities.current.sharesFreshHTTP2)
+            #expect(wire.server.connectionsAccepted <= (Capabilities.current.sharesFreshHTTP2 ? 1 : 6))
         }
     }
 

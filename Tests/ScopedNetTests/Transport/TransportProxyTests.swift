@@ -149,6 +149,25 @@ struct TransportProxyTests {
         } _: { wire async throws in
             wire.server.on("/", .ok("direct"))
             #expect(try await wire.send().body == Data("direct".utf8))
+            #expect(try await wire.send("/?").body == Data("direct".utf8))
+            #expect(wire.server.requests.map(\.target) == ["/", "/?"])
+        }
+    }
+
+    /// By a proxy that only carries bytes, and by none: a server is asked in its own form (RFC 9112 section 3.2.1).
+    @Test(arguments: [false, true]) func aServerIsAskedInItsOwnForm(_ isHTTP2: Bool) async throws {
+        try await withLoopbackServer(.init(protocols: [isHTTP2 ? .http2 : .http1])) { server async throws in
+            server.on("/*", .ok("origin"))
+            try await withLoopbackProxy(.init(.socks5, hosts: ["nowhere.test": server.port])) { proxy async throws in
+                try await withSession {
+                    $0.proxy = .explicit(url: proxy.url)
+                    if isHTTP2 { $0.options.httpVersion = .http2PriorKnowledge }
+                } _: { session async throws in
+                    _ = try await session.send("http://nowhere.test/path?")
+                    #expect(try await server.takeRequest().target == "/path?")
+                }
+                try await proxy.waitForOpenConnections { $0 == 0 }
+            }
         }
     }
 

@@ -196,15 +196,29 @@ struct UploadTests {
         }
     }
 
-    /// While bytes are missing a sequence may take its time, and its end may come late.
-    @Test func aSequenceThatEndsLate() async throws {
+    /// While bytes are missing a sequence may take its time.
+    @Test func aSequenceThatTakesItsTime() async throws {
         try await withEcho { wire async throws in
             let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
             let late = Task {
-                for piece in ["so", "me"] {
-                    continuation.yield(Data(piece.utf8))
-                    try await Task.sleep(for: .milliseconds(500))
-                }
+                continuation.yield(Data("so".utf8))
+                try await Task.sleep(for: .seconds(4))
+                continuation.yield(Data("me".utf8))
+                continuation.finish()
+            }
+            let request = wire.session.request(wire.url + "/", method: .post, body: .stream(stream, length: 4))
+            let response = try await request.options { $0.timeouts.idle = .seconds(2) }.response()
+            #expect(response.body == Data("some".utf8))
+            try await late.value
+        }
+    }
+
+    @Test func aSequenceWhoseEndComesLate() async throws {
+        try await withEcho { wire async throws in
+            let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
+            let late = Task {
+                continuation.yield(Data("some".utf8))
+                try await Task.sleep(for: .milliseconds(700))
                 continuation.finish()
             }
             let request = wire.session.request(wire.url + "/", method: .post, body: .stream(stream, length: 4))
@@ -231,7 +245,8 @@ struct UploadTests {
     /// A piece of the caller's may do anything when it goes: it is let go of where no lock is held and no network waits.
     @Test func aPieceIsReleasedElsewhere() async throws {
         let stream = UploadStream(length: nil) { _ in try await Task.sleep(for: .seconds(3_600)) }
-        let released = Latch()
+        let (released, taken) = (Latch(), Latch())
+        let (isSent, isOnNetwork) = (Gathered<Bool>(), Gathered<Bool>())
         let memory = UnsafeMutableRawPointer.allocate(byteCount: 4, alignment: 1)
         memory.initializeMemory(as: UInt8.self, repeating: 7, count: 4)
         stream.begin {}
@@ -240,14 +255,22 @@ struct UploadTests {
                 bytesNoCopy: memory, count: 4,
                 deallocator: .custom { memory, _ in
                     memory.deallocate()
+                    isOnNetwork.add(Thread.current.name == "network")
                     var byte: UInt8 = 0
                     _ = withUnsafeMutableBytes(of: &byte) { stream.take(into: $0) }
                     released.open()
                 }))
-        var buffer = [UInt8](repeating: 0, count: 4)
-        guard case .bytes(4) = buffer.withUnsafeMutableBytes({ stream.take(into: $0) }) else { throw UnexpectedSuccess() }
+        // The network's part, on a thread that does nothing else.
+        Thread.detachNewThread {
+            Thread.current.name = "network"
+            var buffer = [UInt8](repeating: 0, count: 4)
+            let step = buffer.withUnsafeMutableBytes { stream.take(into: $0) }
+            if case .bytes(4) = step { isSent.add(buffer == [7, 7, 7, 7]) }
+            taken.open()
+        }
         await released.wait()
-        #expect(buffer == [7, 7, 7, 7])
+        await taken.wait()
+        #expect(isSent.all == [true] && isOnNetwork.all == [false])
         stream.abandon()
     }
 
