@@ -4,7 +4,8 @@ import FoundationEssentials
 package final class UploadStream: Sendable {
     private struct State {
         var pieces: [Data] = []
-        /// Copied to the end. They may have deallocators of the caller's: neither the network thread nor a lock is the place for those.
+        /// Copied to the end. They may have deallocators of the caller's: neither the network thread nor a lock is the place for those, so the task
+        /// that made them lets go of them with its next piece.
         var used: [Data] = []
         var offset = 0
         var taken: Int64 = 0
@@ -79,13 +80,17 @@ package final class UploadStream: Sendable {
         guard !piece.isEmpty else { return }
         try Task.checkCancellation()
         while true {
-            let (accepted, wake) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
-                guard state.pieces.count < 2 else { return (false, nil) }
+            let (accepted, wake, used) = state.withLock { state -> (Bool, (@Sendable () -> Void)?, [Data]) in
+                guard state.pieces.count < 2 else { return (false, nil, []) }
                 state.pieces.append(piece)
-                defer { state.isStarved = false }
-                return (true, state.isStarved ? state.ready : nil)
+                defer {
+                    state.isStarved = false
+                    state.used = []
+                }
+                return (true, state.isStarved ? state.ready : nil, state.used)
             }
             wake?()
+            withExtendedLifetime(used) {}
             if accepted { return }
             await withCheckedContinuation { continuation in
                 let ready = state.withLock { state -> Bool in
@@ -102,34 +107,21 @@ package final class UploadStream: Sendable {
     /// Network thread: copies what is there. What completes the declared length is held until the sequence has ended, because libcurl
     /// asks for nothing behind it.
     package func take(into buffer: UnsafeMutableRawBufferPointer) -> Taken {
-        let (taken, releases, waiter) = state.withLock { state -> (Taken, Bool, CheckedContinuation<Void, Never>?) in
-            guard let piece = state.pieces.first else { return (state.atEnd(), false, nil) }
+        let (taken, waiter) = state.withLock { state -> (Taken, CheckedContinuation<Void, Never>?) in
+            guard let piece = state.pieces.first else { return (state.atEnd(), nil) }
             let count = min(buffer.count, piece.count - state.offset)
-            if let length, state.taken + Int64(count) >= length, let instead = state.atLength(length) { return (instead, false, nil) }
+            if let length, state.taken + Int64(count) >= length, let instead = state.atLength(length) { return (instead, nil) }
             state.taken += Int64(count)
             piece.copyBytes(to: buffer, from: piece.startIndex + state.offset..<piece.startIndex + state.offset + count)
             state.offset += count
-            guard state.offset == piece.count else { return (.bytes(count), false, nil) }
+            guard state.offset == piece.count else { return (.bytes(count), nil) }
             state.used.append(state.pieces.removeFirst())
             state.offset = 0
             defer { state.waiter = nil }
-            return (.bytes(count), state.used.count == 1, state.waiter)
+            return (.bytes(count), state.waiter)
         }
-        if releases { releaseUsed() }
         if let waiter { DeliveryLane.resumption.enqueue(.work { waiter.resume() }) }
         return taken
-    }
-
-    private func releaseUsed() {
-        WorkPool.shared.submit([
-            { [self] in
-                let used = state.withLock { state in
-                    defer { state.used = [] }
-                    return state.used
-                }
-                withExtendedLifetime(used) {}
-            }
-        ])
     }
 
     /// The transfer is over; the caller's sequence is cancelled if it still runs.
@@ -149,5 +141,17 @@ package final class UploadStream: Sendable {
                 task?.cancel()
                 waiter?.resume()
             })
+    }
+
+    private func releaseUsed() {
+        WorkPool.shared.submit([
+            { [self] in
+                let used = state.withLock { state in
+                    defer { state.used = [] }
+                    return state.used
+                }
+                withExtendedLifetime(used) {}
+            }
+        ])
     }
 }

@@ -242,8 +242,9 @@ struct UploadTests {
         }
     }
 
-    /// A piece of the caller's may do anything when it goes: it is let go of where no lock is held and no network waits.
-    @Test func aPieceIsReleasedElsewhere() async throws {
+    /// A piece of the caller's may do anything when it goes: it is let go of where no lock is held and no network waits, by the task that sends the
+    /// next one, or when nobody wants more.
+    @Test(arguments: [false, true]) func aPieceIsReleasedElsewhere(_ isLast: Bool) async throws {
         let stream = UploadStream(length: nil) { _ in try await Task.sleep(for: .seconds(3_600)) }
         let (released, taken) = (Latch(), Latch())
         let (isSent, isOnNetwork) = (Gathered<Bool>(), Gathered<Bool>())
@@ -266,10 +267,12 @@ struct UploadTests {
             var buffer = [UInt8](repeating: 0, count: 4)
             let step = buffer.withUnsafeMutableBytes { stream.take(into: $0) }
             if case .bytes(4) = step { isSent.add(buffer == [7, 7, 7, 7]) }
+            if isLast { stream.abandon() }
             taken.open()
         }
-        await released.wait()
         await taken.wait()
+        if !isLast { try await stream.send(Data([1])) }
+        await released.wait()
         #expect(isSent.all == [true] && isOnNetwork.all == [false])
         stream.abandon()
     }
