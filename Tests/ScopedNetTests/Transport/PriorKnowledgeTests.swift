@@ -6,12 +6,12 @@ import Testing
 @testable import ScopedNet
 
 /// HTTP/2 on plain TCP: each request is sent at once, whatever else is going on; on one connection where libcurl can.
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
 struct PriorKnowledgeTests {
     private func withPlainHTTP2(_ test: (Wire) async throws -> Void) async throws {
         try await withWire(.init(protocols: [.http2])) {
             $0.options.httpVersion = .http2PriorKnowledge
-            $0.options.timeouts = Timeouts(connect: .seconds(5), firstByte: .seconds(5), idle: .seconds(5))
+            $0.options.timeouts = Timeouts(connect: .seconds(20), firstByte: .seconds(20), idle: .seconds(20))
         } _: {
             try await test($0)
         }
