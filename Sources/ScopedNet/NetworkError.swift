@@ -306,7 +306,7 @@ extension NetworkError {
 }
 
 extension NetworkError: CustomStringConvertible {
-    /// Short and without secrets: `idleTimeout while receiving (attempt 1): no byte for 60.0 seconds`.
+    /// Short and without secrets: `idleTimeout while receiving (attempt 2): no byte for 60.0 seconds`. The first attempt is not counted aloud.
     public var description: String {
         var text = "\(code) while \(phase.rawValue)"
         if attempt > 1 { text += " (attempt \(attempt))" }

@@ -8,6 +8,7 @@ enum Main {
     /// Not asynchronous: this has to be the main thread, and the only one so far. It stays to wait for signals; `run` ends the process.
     static func main() {
         openStandardDescriptors()
+        ProcessArguments.hideSecrets()
         // A reader that leaves is an error of the write, so that a download still tidies up.
         signal(SIGPIPE, SIG_IGN)
         let interruption = Interruption.process

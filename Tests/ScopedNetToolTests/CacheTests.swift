@@ -311,5 +311,8 @@ import Testing
 
     @Test func whatAServerSentCannotMoveTheCursor() {
         #expect(CacheTable.printable("a\u{1B}[2Jb\rc\nd\u{9B}e") == "a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}d\u{FFFD}e")
+        let problem = "the body of GET http://ann:pw@h/\u{1B}[2J\u{202E}?token=hush&a=b: cut short"
+        #expect(CacheVerifyCommand.shown(problem) == #"the body of GET http://***@h/\x1B[2J\x202E?token=***&a=b: cut short"#)
+        #expect(CacheTable.printable("moc.\u{202E}elpmaxe\u{2066}\u{200F}") == "moc.\u{FFFD}elpmaxe\u{FFFD}\u{FFFD}")
     }
 }

@@ -36,6 +36,15 @@ import Testing
     }
 }
 
+@Suite(.leavesNothing) struct JSONTextTests {
+    @Test func whatSteersATerminalIsEscaped() throws {
+        let value = ["a\u{9B}2J", "b\u{202E}c\u{7F}", "\u{2028}", "plain ä €"]
+        let line = try JSONText.line(value)
+        #expect(line == #"["a\u009b2J","b\u202ec\u007f","\u2028","plain ä €"]"#)
+        #expect(try JSONDecoder().decode([String].self, from: Data(line.utf8)) == value)
+    }
+}
+
 @Suite(.leavesNothing) struct TimingTableTests {
     @Test func everyStepHasALine() {
         var metrics = TransferMetrics()

@@ -78,7 +78,7 @@ extension RunCore {
             head: head, body: consume body, attempts: attempts, url: intent.url.description, source: drive.source,
             cacheStatus: drive.cacheStatus, file: file)
         do { return try decoder.decode(consume parts) } catch {
-            var failure = NetworkError(.decodingFailed, phase: .decoding, message: "the body is not what was expected", underlying: error)
+            var failure = NetworkError(.decodingFailed, phase: .decoding, message: DecodingFailure.message(for: error), underlying: error)
             failure.body = evidence?.prefix(template.errorBodyBytes)
             throw failure
         }

@@ -9,7 +9,7 @@ struct CacheArguments: ParsableArguments, Sendable {
     @Argument(help: "The cache: a name in the user's caches, or the path of a folder.")
     var cache: String
 
-    @Option(help: ArgumentHelp("Of this partition only; '' is the one without a name.", valueName: "name"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Of this partition only; '' is the one without a name.", valueName: "name"))
     var partition: String?
 
     @Flag(help: "Print JSON objects, one on a line.")

@@ -16,7 +16,7 @@ struct CacheClearCommand: ToolCommand {
 
     @OptionGroup var arguments: CacheArguments
 
-    @Option(help: ArgumentHelp("Only what is stored for this URL, written as 'list' prints it.", valueName: "URL"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Only what is stored for this URL, written as 'list' prints it.", valueName: "URL"))
     var url: String?
 
     private struct Report: Encodable {

@@ -19,7 +19,7 @@ struct CacheListCommand: ToolCommand {
     @Option(name: [.customShort("n"), .long], parsing: .unconditional, help: ArgumentHelp("End after so many.", valueName: "count"))
     var count: Int?
 
-    @Option(help: ArgumentHelp("Only those whose URL contains this.", valueName: "text"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Only those whose URL contains this.", valueName: "text"))
     var match: String?
 
     @Flag(help: "Print secrets in URLs too, in place of ***.")

@@ -38,6 +38,7 @@ struct CacheVerifyCommand: ToolCommand {
             guard error.code == .damaged else { throw CacheFolder.failure(error, directory) }
             found.problems.append("\(error)")
         }
+        found.problems = found.problems.map(Self.shown)
         if json {
             try console.print(
                 line: JSONText.line(Report(cache: cache, entries: found.entries, bytes: found.bytes, problems: found.problems)))
@@ -47,6 +48,12 @@ struct CacheVerifyCommand: ToolCommand {
             try console.print(line: "\(CacheTable.total(found.entries, Int64(found.bytes))): \(verdict)")
         }
         if !found.problems.isEmpty { throw ToolFailure(.damaged, nil) }
+    }
+
+    /// A problem as it may be printed: it names the key of its entry, which a server may have chosen
+    /// and which may hold a token.
+    static func shown(_ problem: String) -> String {
+        ShownField.withoutSecretItems(ShownField.withoutUserinfo(problem)).printable
     }
 
     private struct VerificationSummary {

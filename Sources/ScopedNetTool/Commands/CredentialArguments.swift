@@ -6,7 +6,7 @@ import ScopedNet
 /// Who asks: the one place where credentials get into requests.
 struct CredentialArguments: ParsableArguments, Sendable {
     @Option(
-        name: .shortAndLong,
+        name: .shortAndLong, parsing: .unconditional,
         help: ArgumentHelp("Basic credentials, sent with the first request and not to other origins.", valueName: "user:password"))
     var user: String?
 
@@ -15,13 +15,13 @@ struct CredentialArguments: ParsableArguments, Sendable {
         help: "With --user: wait until the server asks, and answer by the best it offers, Digest before Basic.")
     var anyScheme = false
 
-    @Option(help: ArgumentHelp("A bearer token (RFC 6750), sent likewise.", valueName: "token"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("A bearer token (RFC 6750), sent likewise.", valueName: "token"))
     var bearer: String?
 
     @Flag(name: [.customShort("n"), .long], help: "Answer servers that ask out of ~/.netrc, or the file that NETRC names.")
     var netrc = false
 
-    @Option(help: ArgumentHelp("The same out of this file.", valueName: "file"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The same out of this file.", valueName: "file"))
     var netrcFile: String?
 
     func validate() throws {

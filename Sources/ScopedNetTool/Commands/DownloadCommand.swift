@@ -15,7 +15,7 @@ struct DownloadCommand: ToolCommand {
               scopednet download -O --limit-rate 500k https://example.org/image.iso
             """)
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Where to put it. Its folder must exist.", valueName: "file"))
+    @Option(name: .shortAndLong, parsing: .unconditional, help: ArgumentHelp("Where to put it. Its folder must exist.", valueName: "file"))
     var output: String?
 
     @Flag(name: [.customShort("O"), .long], help: "Put it into a file named as the URL's path ends.")

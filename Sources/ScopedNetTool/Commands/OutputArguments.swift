@@ -5,7 +5,7 @@ import ScopedNet
 /// What becomes of a response.
 struct OutputArguments: ParsableArguments, Sendable {
     @Option(
-        name: .shortAndLong,
+        name: .shortAndLong, parsing: .unconditional,
         help: ArgumentHelp("Write the body to this file, in one step at its end; - is standard output.", valueName: "file"))
     var output: String?
 

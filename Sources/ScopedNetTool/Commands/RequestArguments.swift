@@ -16,7 +16,7 @@ struct RequestArguments: ParsableArguments, Sendable {
     var method: String?
 
     @Option(
-        name: .shortAndLong,
+        name: .shortAndLong, parsing: .unconditional,
         help: ArgumentHelp("The body to send; @FILE reads a file, @- standard input. A form, unless -H says otherwise.", valueName: "data"))
     var data: String?
 

@@ -10,7 +10,7 @@ struct TransferArguments: ParsableArguments, Sendable {
     var url: String
 
     @Option(
-        name: [.customShort("H"), .customLong("header")],
+        name: [.customShort("H"), .customLong("header")], parsing: .unconditionalSingleValue,
         help: ArgumentHelp("A header field to send, as in 'Accept: text/html'. May be repeated.", valueName: "name: value"))
     var headers: [String] = []
 
@@ -52,7 +52,7 @@ struct TransferArguments: ParsableArguments, Sendable {
     @Flag(help: "Connect to addresses of the public internet only.")
     var publicOnly = false
 
-    @Option(help: ArgumentHelp("Trust the authorities in this PEM file, not the system's.", valueName: "file"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Trust the authorities in this PEM file, not the system's.", valueName: "file"))
     var cacert: String?
 
     @Flag(name: [.customShort("k"), .long], help: "Trust any certificate. Anybody on the way can read and change everything.")

@@ -24,7 +24,7 @@ struct UploadCommand: ToolCommand {
     @Option(name: [.customShort("X"), .long], help: "The method.")
     var method = "POST"
 
-    @Option(help: ArgumentHelp("The media type of the file, such as image/png.", valueName: "type"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The media type of the file, such as image/png.", valueName: "type"))
     var type: String?
 
     @OptionGroup(title: "Response") var output: OutputArguments

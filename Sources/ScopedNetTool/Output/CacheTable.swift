@@ -25,9 +25,9 @@ enum CacheTable {
         add("on disk", ProgressBar.bytes(Int64(report.diskBytes)))
         add("stored", "\(report.storedAt), last used \(report.lastUsed)")
         if !report.partition.isEmpty { add("partition", printable(report.partition)) }
-        if !report.vary.isEmpty { add("varies by", report.vary.joined(separator: ", ")) }
+        if !report.vary.isEmpty { add("varies by", report.vary.map(printable).joined(separator: ", ")) }
         lines.append("  \(report.status)")
-        for field in report.headers ?? [] { lines.append("  \(field.name): \(printable(field.value))") }
+        for field in report.headers ?? [] { lines.append("  \(printable(field.name)): \(printable(field.value))") }
         return lines.joined(separator: "\n")
     }
 
@@ -75,7 +75,7 @@ enum CacheTable {
 
     /// A server chose these bytes: none of them may move the cursor.
     static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isPrintable ? $0 : "\u{FFFD}" }))
     }
 
     private static func short(_ text: String, _ width: Int) -> String {
