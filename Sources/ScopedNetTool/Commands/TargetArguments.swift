@@ -8,7 +8,9 @@ struct TargetArguments: ParsableArguments, Sendable {
     @Argument(help: "A host, an address or a URL to look the way to; without it, the way to the network at large.")
     var host: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Look from this network namespace: a name of 'ip netns', or a path.", valueName: "name"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Look from this network namespace: a name of 'ip netns', or a path.", valueName: "name")
+    )
     var netns: String?
 
     @Flag(help: "Print JSON objects, one on a line.")
