@@ -22,6 +22,22 @@ enum ContentCoding {
 }
 
 extension ContentDecoder {
+    /// Decodes as much of a piece of a body as gives `most` bytes, and takes that from its front.
+    ///
+    /// - Returns: `most` bytes, or fewer when all of the piece was decoded.
+    func takeNext(of body: inout Data, upTo most: Int) throws(ContentDecodingError) -> Data {
+        var output = Data()
+        let result = body.withUnsafeBytes { bytes -> Result<Int, ContentDecodingError> in
+            var rest = bytes
+            do throws(ContentDecodingError) {
+                while output.count < most, let piece = try next(from: &rest, upTo: most - output.count) { output.append(contentsOf: piece) }
+                return .success(bytes.count - rest.count)
+            } catch { return .failure(error) }
+        }
+        body = body.dropFirst(try result.get())
+        return output
+    }
+
     /// Decodes one piece of a body.
     func decodeAll(_ body: Data, into sink: (UnsafeRawBufferPointer) -> Void) throws(ContentDecodingError) {
         let result = body.withUnsafeBytes { bytes -> Result<Void, ContentDecodingError> in

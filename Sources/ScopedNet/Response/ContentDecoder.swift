@@ -12,32 +12,33 @@ package final class ContentDecoder {
     private struct Link {
         let stage: any DecodingStage
         let piece: UnsafeMutableRawBufferPointer
-        var inputBytes = 0
-        var outputBytes = 0
+        var meter: ExpansionMeter
+        /// The part of `piece` that the next link, or the reader, has not taken yet.
+        var ready = 0..<0
+        /// The last step filled the piece: the stage may have more to give without further input.
+        var mayHaveMore = false
     }
 
     /// The last coding applied by the server comes first: it is the first to be undone.
     private var links: [Link]
-    private let limits: DecodingLimits
     private var failure: ContentDecodingError?
 
     /// - Parameter stages: at least one, in the order in which they undo the codings.
     init(stages: [any DecodingStage], limits: DecodingLimits) {
         self.links = stages.map { stage in
-            Link(stage: stage, piece: .allocate(byteCount: Self.pieceSize, alignment: 16))
+            Link(stage: stage, piece: .allocate(byteCount: Self.pieceSize, alignment: 16), meter: ExpansionMeter(limits: limits))
         }
-        self.limits = limits
     }
 
     deinit {
         for link in links { link.piece.deallocate() }
     }
 
-    /// The number of coded bytes received so far.
-    package var receivedBytes: Int { links[0].inputBytes }
+    /// The number of coded bytes taken so far.
+    package var receivedBytes: Int { links[0].meter.input }
 
-    /// The number of decoded bytes handed on so far.
-    package var decodedBytes: Int { links[links.count - 1].outputBytes }
+    /// The number of decoded bytes produced so far.
+    package var decodedBytes: Int { links[links.count - 1].meter.output }
 
     /// Decodes the next bytes of the body and hands the result to `sink`, in order, before it returns.
     ///
@@ -47,12 +48,12 @@ package final class ContentDecoder {
         _ input: UnsafeRawBufferPointer,
         into sink: (UnsafeRawBufferPointer) throws(ContentDecodingError) -> Void
     ) throws(ContentDecodingError) {
-        if let failure { throw failure }
-        do {
-            try run(0, input, sink)
-        } catch {
-            failure = error
-            throw error
+        var rest = input
+        while let piece = try next(from: &rest, upTo: .max) {
+            do throws(ContentDecodingError) { try sink(piece) } catch {
+                failure = error
+                throw error
+            }
         }
     }
 
@@ -67,6 +68,29 @@ package final class ContentDecoder {
         }
     }
 
+    /// Decodes a part of `input`, and takes that from its front.
+    ///
+    /// Call it with the same input until it returns nil: all of it was decoded then, and everything
+    /// that comes of it has been returned.
+    ///
+    /// - Returns: decoded bytes, 1 to `most` of them and 32 KiB at most, valid until the next call.
+    package func next(
+        from input: inout UnsafeRawBufferPointer, upTo most: Int
+    ) throws(ContentDecodingError) -> UnsafeRawBufferPointer? {
+        if let failure { throw failure }
+        let last = links.count - 1
+        do {
+            if links[last].ready.isEmpty, try !pull(last, &input) { return nil }
+        } catch {
+            failure = error
+            throw error
+        }
+        let ready = links[last].ready
+        let end = ready.lowerBound + min(ready.count, max(1, most))
+        links[last].ready = end..<ready.upperBound
+        return UnsafeRawBufferPointer(rebasing: links[last].piece[ready.lowerBound..<end])
+    }
+
     /// Ends the body. Throws ``ContentDecodingError/truncated(coding:)`` when a coded stream has not reached its own end.
     ///
     /// A body without any byte is fine: a response to HEAD, a 204 or a 304 may carry `Content-Encoding` too.
@@ -75,30 +99,45 @@ package final class ContentDecoder {
         for link in links { try link.stage.finish() }
     }
 
-    private func run(
-        _ index: Int, _ input: UnsafeRawBufferPointer,
-        _ sink: (UnsafeRawBufferPointer) throws(ContentDecodingError) -> Void
-    ) throws(ContentDecodingError) {
-        guard index < links.count else { return try sink(input) }
-        links[index].inputBytes += input.count
-        let stage = links[index].stage
-        let piece = links[index].piece
-        var rest = input
+    /// Fills the piece of a link.
+    ///
+    /// - Returns: false when nothing comes out without more input.
+    private func pull(_ index: Int, _ input: inout UnsafeRawBufferPointer) throws(ContentDecodingError) -> Bool {
         while true {
-            let before = rest.count
-            let produced = try stage.step(&rest, into: piece)
-            if produced > 0 {
-                links[index].outputBytes += produced
-                if let limit = limits.exceeded(output: links[index].outputBytes, input: links[index].inputBytes) {
-                    throw .bomb(limit)
-                }
-                try run(index + 1, UnsafeRawBufferPointer(rebasing: piece[..<produced]), sink)
+            var source = index == 0 ? input : UnsafeRawBufferPointer(rebasing: links[index - 1].piece[links[index - 1].ready])
+            if source.isEmpty, !links[index].mayHaveMore {
+                guard index > 0, try pull(index - 1, &input) else { return false }
+                continue
             }
-            if rest.isEmpty && produced < piece.count { return }
-            // A decoder that neither takes nor gives would keep us here for ever.
-            if produced == 0 && rest.count == before { throw .corrupt(coding: stage.coding, detail: "no progress") }
+            if try step(index, &source, input: &input) { return true }
         }
     }
+
+    /// Lets a link's stage take from its source once.
+    ///
+    /// - Returns: whether anything came out.
+    private func step(
+        _ index: Int, _ source: inout UnsafeRawBufferPointer, input: inout UnsafeRawBufferPointer
+    ) throws(ContentDecodingError) -> Bool {
+        let (stage, piece, before) = (links[index].stage, links[index].piece, source.count)
+        let produced = try stage.step(&source, into: piece)
+        let taken = before - source.count
+        links[index].meter.take(taken)
+        if index == 0 { input = source } else { links[index - 1].ready.removeFirst(taken) }
+        links[index].mayHaveMore = produced == piece.count
+        links[index].ready = 0..<produced
+        guard produced > 0 else {
+            // A decoder that neither takes nor gives would keep us here for ever.
+            if taken == 0, before > 0 { throw .corrupt(coding: stage.coding, detail: "no progress") }
+            return false
+        }
+        if let limit = links[index].meter.produce(produced) { throw .bomb(limit) }
+        return true
+    }
+}
+
+extension Range where Bound == Int {
+    fileprivate mutating func removeFirst(_ count: Int) { self = (lowerBound + count)..<upperBound }
 }
 
 @available(*, unavailable, message: "A decoder owns C handles; hand it from thread to thread, never share it.")

@@ -6,6 +6,8 @@
 /// - ``maxRatio`` compares what came out with what came in. Deflate cannot exceed 1,032 : 1, and small honest bodies (a page of
 ///   zeros) come close to it, so the ratio counts only once ``ratioAppliesAfterBytes`` have come out. Text, JSON and logs stay
 ///   below 100 : 1; what is above 500 : 1 beyond 16 MiB is a run of one byte, in practice a bomb.
+///   The ratio is judged over the whole body and over its latest part (``ratioAppliesAfterBytes`` decoded bytes, and 16 MiB at least), so
+///   that honest megabytes at the start do not pay for a bomb behind them.
 ///
 /// In a chain such as `gzip, br` the limits hold for what each link produces, so that a link which swallows what the one
 /// before it produced cannot hide it.

@@ -8,7 +8,8 @@ extension Session {
     ///
     /// The body is neither stored in the session's cache nor read out of it. An unsafe method invalidates there before this returns.
     ///
-    /// - Parameter window: bytes that may wait for the reader before the connection is paused.
+    /// - Parameter window: bytes that may wait for the reader before the connection is paused, and the most that one piece has once its
+    ///   coding is undone.
     /// - Throws: ``NetworkError``; `invalidOption` also where only what is stored is wanted (``CachePolicy/ReadMode/only``, `only-if-cached`).
     public func stream(
         _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, in bag: DeallocBag? = nil,
@@ -78,6 +79,8 @@ public struct StreamedBytes: AsyncSequence, Sendable {
         private let decoder: ContentDecoder?
         private let runID: UInt64
         private var isOver = false
+        /// The rest of the latest piece off the wire, until all that comes of it was given out.
+        private var pending: Data?
 
         fileprivate init(guardian: StreamGuardian, decoder: ContentDecoder?, runID: UInt64) {
             self.guardian = guardian
@@ -85,26 +88,46 @@ public struct StreamedBytes: AsyncSequence, Sendable {
             self.runID = runID
         }
 
+        /// The next piece: 1 to `window` bytes, however far the body expands while its coding is undone.
+        ///
         /// - Throws: ``NetworkError``, also when the transfer ends too early; never a short body without an error.
         public mutating func next() async throws(NetworkError) -> Data? {
             while !isOver {
-                guard let piece = try await guardian.stream.next() else {
-                    isOver = true
-                    do throws(ContentDecodingError) { try decoder?.finish() } catch {
-                        throw NetworkError(error, requestID: runID, attempt: 1)
-                    }
-                    return nil
+                if let piece = try nextOfPending() { return piece }
+                pending = try await guardian.stream.next()
+                guard pending == nil else { continue }
+                isOver = true
+                do throws(ContentDecodingError) { try decoder?.finish() } catch {
+                    throw NetworkError(error, requestID: runID, attempt: 1)
                 }
-                guard let decoder else { return piece }
-                var decoded = Data()
-                do throws(ContentDecodingError) { try decoder.decodeAll(piece) { decoded.append(contentsOf: $0) } } catch {
+            }
+            return nil
+        }
+
+        private mutating func nextOfPending() throws(NetworkError) -> Data? {
+            guard var rest = pending else { return nil }
+            // A wire piece of kilobytes can become thousands of these: a reader that was cancelled gets none of the others.
+            if let error = guardian.stream.cancellation(of: runID) {
+                isOver = true
+                throw error
+            }
+            let window = guardian.stream.window
+            let piece: Data
+            if let decoder {
+                do throws(ContentDecodingError) { piece = try decoder.takeNext(of: &rest, upTo: window) } catch {
                     isOver = true
                     guardian.stream.abandon(.explicit)
                     throw NetworkError(error, requestID: runID, attempt: 1)
                 }
-                if !decoded.isEmpty { return decoded }
+                // A full piece says that there may be more, also where nothing of the input is left.
+                pending = piece.count == window ? rest : nil
+            } else {
+                // A slice would begin at an index that is not 0, which trips readers up.
+                piece = rest.count <= window && rest.startIndex == 0 ? rest : Data(rest.prefix(window))
+                rest = rest.dropFirst(piece.count)
+                pending = rest.isEmpty ? nil : rest
             }
-            return nil
+            return piece.isEmpty ? nil : piece
         }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> Data? { try await next() }

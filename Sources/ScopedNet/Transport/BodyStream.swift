@@ -184,6 +184,18 @@ public final class BodyStream: CensusMember {
         }
     }
 
+    /// The error of a reader that is not to get the rest of what it has: its task or its run was cancelled.
+    package func cancellation(of run: UInt64) -> NetworkError? {
+        if Task.isCancelled {
+            abandon(.taskCancelled)
+            return .cancelled(.taskCancelled, requestID: run)
+        }
+        return state.withLock { state in
+            guard case .failure(let error) = state.end, error.isCancelled else { return nil }
+            return error
+        }
+    }
+
     package var censusState: CensusState {
         state.withLock { state in
             var answer = CensusState()
