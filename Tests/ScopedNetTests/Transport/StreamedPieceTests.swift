@@ -37,7 +37,8 @@ struct StreamedPieceTests {
 
     @Test(arguments: [true, false]) func aCancelledReaderGetsNothingOfWhatIsLeftOfAPiece(_ byRun: Bool) async throws {
         try await withWire(configure: { $0.options.decoding = .unlimited }) { wire async throws in
-            wire.server.on("/", ScriptedResponse.ok(.bytes(CodedBodies.brotliZeros)).header("Content-Encoding", "br").stalling(.afterBytes(100)))
+            wire.server.on(
+                "/", ScriptedResponse.ok(.bytes(CodedBodies.brotliZeros)).header("Content-Encoding", "br").stalling(.afterBytes(100)))
             let response = try await wire.session.stream(wire.url + "/")
             let error = await Task { await Self.errorBehindFirstPiece(of: response, byRun: byRun) }.value
             #expect(error?.cancelReason == (byRun ? .explicit : .taskCancelled), "\(String(describing: error))")
