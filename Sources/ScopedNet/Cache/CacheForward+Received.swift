@@ -9,6 +9,8 @@ extension CacheForward {
     ///   - responseTime: when the head came, by the wall clock.
     package func received(_ head: CacheHead, requestTime: WallTime, responseTime: WallTime) -> CacheOutcome {
         let reply = ServerReply(head: head, requestTime: requestTime, responseTime: responseTime)
+        // Its answer is the server's, whatever the status: a 304 is no error and invalidates as well.
+        if isInvalidating { return plain(reply) }
         if completing != nil, let outcome = completed(reply) { return outcome }
         if head.status == 304 { return notModified(reply) }
         if let outcome = staleIsBetter(reply) { return outcome }
@@ -22,14 +24,17 @@ extension CacheForward {
         var outcome = CacheOutcome(answer: .received, storage: storage, status: status(reply))
         outcome.status.detail = storage.reason?.description
         outcome.status.isStored = storage.reason == nil
-        if !original.method.isKnownSafe, !strategy.policy.keeps(original.method) {
-            outcome.invalidations = Invalidation.keys(original, reply.head, strategy: strategy)
+        if isInvalidating {
+            outcome.invalidation = Invalidation(original, reply.head, strategy: strategy)
         } else if storage.reason != nil, let selected, contradicts(reply.head) {
             // The server has something else by now, which is not to be stored: what was asked about is wrong all the same.
             outcome.removals = [selected]
         }
         return outcome
     }
+
+    /// Whether the method may change what is stored (RFC 9111 section 4.4).
+    private var isInvalidating: Bool { !original.method.isKnownSafe && !strategy.policy.keeps(original.method) }
 
     private func contradicts(_ head: CacheHead) -> Bool {
         (200..<400).contains(head.status) && head.status != 206 || head.status == 404 || head.status == 410
@@ -48,7 +53,6 @@ extension CacheForward {
         }
         var body: [BodyPiece] = [.received]
         if let joined = joinedWithStored(stored) { (stored, body) = joined }
-        let isInvalidating = !original.method.isKnownSafe && !strategy.policy.keeps(original.method)
         return .store(stored, body: body, replacing: isInvalidating ? [] : replaced(by: stored, now: reply.responseTime))
     }
 

@@ -4,6 +4,7 @@ import HTTPTypes
 ///
 /// The URI is `http://host/path?query` with scheme and host in lower case, without a default port and without a fragment. Path and query are
 /// left as they are: `%7E` and `~` are two keys, as only the server knows whether they are one resource. Credentials in the URL become a hash.
+/// A ``VirtualHost`` stands behind the URI.
 package struct CacheKey: Sendable, CustomStringConvertible {
     /// What a store looks rows up by. Two keys are the same when the bytes of their texts are.
     package let text: String
@@ -29,18 +30,24 @@ package struct CacheKey: Sendable, CustomStringConvertible {
         guard let url = CacheURL(request.url) else { return nil }
         let isKeyed = policy.keeps(request.method)
         let kind = isKeyed ? request.method.rawValue : "GET"
-        self.init(url, kind: kind, method: isKeyed ? request.method : .get, policy: policy, hashSecret: hashSecret)
+        self.init(
+            url, at: VirtualHost(request.fields, of: url), kind: kind, method: isKeyed ? request.method : .get, policy: policy,
+            hashSecret: hashSecret)
     }
 
     /// The key of what GET stores for a URL.
-    init(_ url: CacheURL, policy: CachePolicy, hashSecret: SecretHash) {
-        self.init(url, kind: "GET", method: .get, policy: policy, hashSecret: hashSecret)
+    init(_ url: CacheURL, at host: VirtualHost?, policy: CachePolicy, hashSecret: SecretHash) {
+        self.init(url, at: host, kind: "GET", method: .get, policy: policy, hashSecret: hashSecret)
     }
 
-    private init(_ url: CacheURL, kind: String, method: HTTPRequest.Method, policy: CachePolicy, hashSecret: SecretHash) {
+    private init(
+        _ url: CacheURL, at host: VirtualHost?, kind: String, method: HTTPRequest.Method, policy: CachePolicy, hashSecret: SecretHash
+    ) {
         var uri = url.text
         // An account is a user of its own (RFC 7617): what one may see is not for the other, and the password is nobody's to store.
         if let userInfo = url.userInfo { uri += " user=" + hashSecret(Array(userInfo.utf8)) }
+        // No URI has a blank, so that neither suffix is ever a part of one. Last, as nothing is known of its text.
+        if let host { uri += " host=" + host.text }
         let custom = policy.customKey?.make(method, uri)
         self.init(partition: policy.partition, kind: kind, uri: uri, custom: custom)
     }

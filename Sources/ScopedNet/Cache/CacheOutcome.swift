@@ -1,6 +1,6 @@
 /// What is done once the head of the server's response is known.
 ///
-/// The order: ``invalidations``, ``removals`` and ``updates`` at once; ``storage`` when the body is complete.
+/// The order: ``invalidation`` at once, whatever becomes of the body; ``removals`` and ``updates``; ``storage`` when the body is complete.
 package struct CacheOutcome: Sendable {
     /// What the caller gets.
     package enum Answer: Sendable {
@@ -20,8 +20,8 @@ package struct CacheOutcome: Sendable {
     package var updates: [CandidateUpdate] = []
     /// Candidates that are wrong by now.
     package var removals: [Int] = []
-    /// Everything under these keys is gone before anything is stored (RFC 9111 section 4.4). A fetch begun before must not store after it.
-    package var invalidations: [CacheKey] = []
+    /// What is gone before anything is stored (RFC 9111 section 4.4). A fetch begun before must not store after it.
+    package var invalidation: Invalidation?
     package var status: CacheStatus
 }
 

@@ -52,7 +52,7 @@ package struct CacheRecord: Sendable {
     }
 
     /// Nil for what a ``CustomCacheKey`` made.
-    package var host: String? { CacheURL(key)?.origin.host }
+    package var host: String? { CacheURL(String(Substring(key.utf8.prefix { $0 != UInt8(ascii: " ") })))?.origin.host }
 
     /// Whether it was stored for this URL, or under this custom key.
     package func answers(_ text: String) -> Bool {

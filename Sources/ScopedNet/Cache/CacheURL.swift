@@ -45,11 +45,11 @@ struct CacheURL: Equatable {
     /// The same for another account.
     func with(userInfo: String?) -> CacheURL { CacheURL(origin: origin, userInfo: userInfo, target: path + query) }
 
+    /// The same path and query at another origin.
+    func at(_ origin: URLOrigin) -> CacheURL { CacheURL(origin: origin, userInfo: userInfo, target: path + query) }
+
     /// Scheme, host, port unless it is the scheme's own, path and query.
-    var text: String {
-        let isDefault = origin.port == 0 || origin.scheme == "http" && origin.port == 80 || origin.scheme == "https" && origin.port == 443
-        return "\(origin.scheme)://\(origin.host)\(isDefault ? "" : ":\(origin.port)")\(path)\(query)"
-    }
+    var text: String { "\(origin.scheme)://\(origin.authority)\(path)\(query)" }
 
     /// RFC 3986 section 5.2.4.
     private var withoutDotSegments: CacheURL {

@@ -48,7 +48,7 @@ final class CacheVisit: @unchecked Sendable {
 
     /// What the store has to learn besides a new response.
     var changesStored: Bool {
-        outcome.map { !$0.invalidations.isEmpty || !$0.removals.isEmpty || !$0.updates.isEmpty } ?? false
+        outcome.map { $0.invalidation != nil || !$0.removals.isEmpty || !$0.updates.isEmpty } ?? false
     }
 
     var stores: Bool {
@@ -72,7 +72,7 @@ final class CacheVisit: @unchecked Sendable {
     /// What is wrong goes, what is confirmed is refreshed. In memory; the disk follows.
     func applyChanges() {
         guard let outcome else { return }
-        for key in outcome.invalidations { cache.remove(key) }
+        for key in outcome.invalidation?.keys ?? [] { cache.remove(key) }
         let entryKey = cache.entryKey(key)
         for index in outcome.removals { cache.store.remove(entryKey, variant: found.entries[index].variant) }
         for update in outcome.updates {

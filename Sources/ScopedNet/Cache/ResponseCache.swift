@@ -79,9 +79,14 @@ public final class ResponseCache: Sendable {
 
     /// Removes all that is stored for a URL.
     ///
-    /// - Parameter policy: as it was stored under: partition and custom key count.
-    public func remove(_ url: String, policy: CachePolicy = .standard) {
-        guard let key = strategy(policy).key(for: CacheRequest(url: url)) else { return }
+    /// - Parameters:
+    ///   - url: absolute, as requests have it: letters beyond ASCII may be percent-encoded or not.
+    ///   - host: the `Host` field of the requests, where they have one of their own that is not the URL's.
+    ///   - policy: as it was stored under: partition and custom key count.
+    public func remove(_ url: String, host: String? = nil, policy: CachePolicy = .standard) {
+        var request = CacheRequest(url: (try? RequestURL(url))?.string ?? url)
+        if let host { request.fields[.hostField] = host }
+        guard let key = strategy(policy).key(for: request) else { return }
         remove(key)
     }
 

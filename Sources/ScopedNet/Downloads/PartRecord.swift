@@ -36,11 +36,11 @@ package struct PartRecord: Sendable, Equatable, Codable {
     /// The value of `If-Range` (RFC 9110 section 13.1.5): a strong validator, never a weak one.
     package var validator: String? { tag ?? lastModified }
 
-    /// The fields of a request that choose between the representations of a resource. Who asks (`Authorization`, `Cookie`) is not among them:
+    /// The fields of a request that choose between resources and their representations. Who asks (`Authorization`, `Cookie`) is not among them:
     /// the validator tells whether that has changed the answer.
     package static func choosingFields(_ fields: HTTPFields) -> [String: String] {
         var chosen: [String: String] = [:]
-        for name in [HTTPField.Name.accept, .acceptLanguage, .acceptEncoding] where fields.contains(name) {
+        for name in [HTTPField.Name.hostField, .accept, .acceptLanguage, .acceptEncoding] where fields.contains(name) {
             chosen[name.canonicalName] = fields.lines(name).joined(separator: ", ")
         }
         return chosen

@@ -75,7 +75,7 @@ import Testing
         guard let fast = forward.received(plain: head, requestTime: Self.now, responseTime: responseTime) else { return false }
         let slow = forward.received(CacheHead(head), requestTime: Self.now, responseTime: responseTime)
         #expect(fast.status == slow.status, "\(status) \(lines)")
-        #expect(slow.updates.isEmpty && slow.removals.isEmpty && slow.invalidations.isEmpty)
+        #expect(slow.updates.isEmpty && slow.removals.isEmpty && slow.invalidation == nil)
         switch (fast.storage, slow.storage) {
         case (.refuse(let one), .refuse(let other)): #expect(one == other, "\(status) \(lines)")
         case (.plain(let reply), .store(let pending, [.received], [])):

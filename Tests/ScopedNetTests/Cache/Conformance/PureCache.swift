@@ -93,7 +93,7 @@ struct PureCache {
     private mutating func keep(
         _ outcome: CacheOutcome, of forward: CacheForward, _ reply: Response, _ key: CacheKey, _ held: [Entry]
     ) {
-        for key in outcome.invalidations { entries[key] = nil }
+        for key in outcome.invalidation?.keys ?? [] { entries[key] = nil }
         remove(outcome.removals, of: held, key)
         for update in outcome.updates {
             let id = held[update.candidate].id

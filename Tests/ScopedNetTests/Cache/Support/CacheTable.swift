@@ -105,7 +105,7 @@ struct CacheTable {
             return given
         }
         let outcome = forward.received(reply.head, requestTime: now, responseTime: now)
-        for key in outcome.invalidations { shelf[key] = [] }
+        for key in outcome.invalidation?.keys ?? [] { shelf[key] = [] }
         for index in outcome.removals { drop(entries[index].id, key) }
         for update in outcome.updates { replace(entries[update.candidate].id, update.response, key) }
         let isKept = commit(outcome, reply, key, entries, forward)
