@@ -46,10 +46,21 @@ final class CacheVisit: @unchecked Sendable {
         return outcome
     }
 
-    /// What the store has to learn besides a new response.
-    var changesStored: Bool {
-        outcome.map { $0.invalidation != nil || !$0.removals.isEmpty || !$0.updates.isEmpty } ?? false
+    /// Removes what the response to an unsafe request has made invalid: with its head, however its body ends and whoever has gone meanwhile. In
+    /// memory; the disk follows.
+    func invalidate() {
+        guard let invalidation = outcome?.invalidation else { return }
+        outcome?.invalidation = nil
+        // The target's key is that of the visit.
+        cache.remove(key)
+        let cache = cache
+        let removeReferenced: WorkPool.Job = { for key in invalidation.referencedKeys { cache.remove(key) } }
+        // A key that the program makes is not made on the network thread.
+        if invalidation.callsProgram { WorkPool.shared.submit([removeReferenced]) } else { removeReferenced() }
     }
+
+    /// What the store has to learn besides a new response.
+    var changesStored: Bool { outcome.map { !$0.removals.isEmpty || !$0.updates.isEmpty } ?? false }
 
     var stores: Bool {
         switch outcome?.storage {
@@ -72,7 +83,6 @@ final class CacheVisit: @unchecked Sendable {
     /// What is wrong goes, what is confirmed is refreshed. In memory; the disk follows.
     func applyChanges() {
         guard let outcome else { return }
-        for key in outcome.invalidation?.keys ?? [] { cache.remove(key) }
         let entryKey = cache.entryKey(key)
         for index in outcome.removals { cache.store.remove(entryKey, variant: found.entries[index].variant) }
         for update in outcome.updates {

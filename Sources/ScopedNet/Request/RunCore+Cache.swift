@@ -253,8 +253,9 @@ extension RunCore {
     func cacheDestination(_ head: ResponseHead) -> BodyDestination? {
         guard let visit = drive.cache else { return nil }
         let outcome = visit.received(head)
+        // Now: the body may break off, and its owner may go. Whoever has the head finds nothing any more of what it says is wrong.
+        visit.invalidate()
         if hasStream {
-            // Whoever has the head finds nothing any more of what it says is wrong.
             visit.applyChanges()
             guard template.options.validation.accepts(head.status) else {
                 // Nobody has this one. Another attempt may follow, whose head says something new; this one's changes are made.

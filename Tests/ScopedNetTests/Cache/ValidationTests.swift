@@ -367,7 +367,7 @@ import Testing
     @Test(
         arguments: [
             ("POST", 200, true), ("PUT", 204, true), ("DELETE", 200, true), ("PATCH", 201, true), ("M-SEARCH", 200, true),
-            ("POST", 303, true),
+            ("POST", 303, true), ("PUT", 304, true),
             ("POST", 400, false), ("POST", 500, false), ("DELETE", 404, false), ("OPTIONS", 200, false), ("TRACE", 200, false),
         ] as [(String, Int, Bool)])
     func unsafeAndUnknownMethodsInvalidateTheTargetWhenTheySucceed(_ method: String, _ status: Int, _ isGone: Bool) throws {
