@@ -26,12 +26,15 @@ public struct EntryKey: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A string that is equal to another only byte by byte.
-struct ExactString: Hashable, Sendable {
-    let text: String
+///
+/// `String` compares by canonical equivalence: "é" in one scalar is equal to "é" in two, and for a server these are two resources. So text from
+/// outside that may hold more than ASCII is a key of a dictionary in this form.
+package struct ExactString: Hashable, Sendable {
+    package let text: String
 
-    init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
 
-    static func == (left: ExactString, right: ExactString) -> Bool { left.text.hasSameBytes(as: right.text) }
+    package static func == (left: ExactString, right: ExactString) -> Bool { left.text.hasSameBytes(as: right.text) }
 
-    func hash(into hasher: inout Hasher) { text.withBytes { hasher.combine(bytes: $0) } }
+    package func hash(into hasher: inout Hasher) { text.withBytes { hasher.combine(bytes: $0) } }
 }

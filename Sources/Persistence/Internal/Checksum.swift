@@ -25,12 +25,12 @@ struct Checksum {
 extension String {
     /// The UTF-8 bytes. Keys are compared by them, never by canonical equivalence: two spellings of "é" are two keys, as they are on disk.
     @inline(__always)
-    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         if let result = try utf8.withContiguousStorageIfAvailable({ try body(UnsafeRawBufferPointer($0)) }) { return result }
         return try Array(utf8).withUnsafeBytes(body)
     }
 
-    func hasSameBytes(as other: String) -> Bool {
+    package func hasSameBytes(as other: String) -> Bool {
         withBytes { mine in
             other.withBytes { theirs in
                 guard mine.count == theirs.count else { return false }

@@ -1,3 +1,5 @@
+import Persistence
+
 /// What proves to a server, or to a proxy, who is asking.
 ///
 /// Its description shows neither password nor token.
@@ -5,6 +7,25 @@ public struct Credential: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case basic(user: String, password: String)
         case bearer(String)
+
+        // By bytes, which are what a server looks at: a password in another spelling may be the right one.
+        package static func == (left: Kind, right: Kind) -> Bool {
+            switch (left, right) {
+            case (.basic(let user, let password), .basic(let otherUser, let otherPassword)):
+                user.hasSameBytes(as: otherUser) && password.hasSameBytes(as: otherPassword)
+            case (.bearer(let token), .bearer(let other)): token.hasSameBytes(as: other)
+            case (.basic, .bearer), (.bearer, .basic): false
+            }
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            switch self {
+            case .basic(let user, let password):
+                hasher.combine(ExactString(user))
+                hasher.combine(ExactString(password))
+            case .bearer(let token): hasher.combine(ExactString(token))
+            }
+        }
     }
 
     package let kind: Kind

@@ -1,3 +1,5 @@
+import Persistence
+
 /// What is known of one protection space that asks for digest: which nonce to use, how often it was used, and whether another attempt has a point.
 /// (pure)
 package struct DigestExchange: Sendable {
@@ -23,7 +25,7 @@ package struct DigestExchange: Sendable {
 
     /// The server has named the nonce that it wants next (section 3.5).
     package mutating func follow(by nonce: String) {
-        guard let known = challenge, known.nonce != nonce, let next = known.followed(by: nonce) else { return }
+        guard let known = challenge, !known.nonce.hasSameBytes(as: nonce), let next = known.followed(by: nonce) else { return }
         challenge = next
         count = 0
     }
@@ -42,11 +44,12 @@ package struct DigestExchange: Sendable {
 
     /// As ``refused(fields:answered:wasStale:)``, where the challenge has been chosen.
     package mutating func refused(by fresh: DigestChallenge, answered: String?, wasStale: Bool = false) -> Decision {
-        if answered != nil, !fresh.isStale || wasStale || fresh.nonce == answered {
+        if let answered, !fresh.isStale || wasStale || fresh.nonce.hasSameBytes(as: answered) {
             challenge = nil
             return .giveUp
         }
-        count = fresh.nonce == challenge?.nonce && count < .max ? count + 1 : 1
+        let isSameNonce = challenge.map { $0.nonce.hasSameBytes(as: fresh.nonce) } ?? false
+        count = isSameNonce && count < .max ? count + 1 : 1
         challenge = fresh
         return .answer(fresh, count: count)
     }

@@ -1,3 +1,5 @@
+import Persistence
+
 /// Where one credential is good: a server, or a proxy, and the name it has given to a part of itself (RFC 9110 section 11.5).
 public struct ProtectionSpace: Sendable, Hashable {
     /// Scheme, host and port.
@@ -19,6 +21,20 @@ public struct ProtectionSpace: Sendable, Hashable {
     /// - Throws: ``NetworkError`` with code `invalidURL` or `unsupportedScheme`.
     public init(_ url: String, realm: String? = nil, isProxy: Bool = false) throws(NetworkError) {
         self.init(origin: try RequestURL(url).origin, realm: realm, isProxy: isProxy)
+    }
+}
+
+extension ProtectionSpace {
+    // Realms are compared by their bytes, as they are on disk: two that only look alike are two.
+    public static func == (left: ProtectionSpace, right: ProtectionSpace) -> Bool {
+        left.isProxy == right.isProxy && left.origin == right.origin
+            && left.realm.map(ExactString.init) == right.realm.map(ExactString.init)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(origin)
+        hasher.combine(realm.map(ExactString.init))
+        hasher.combine(isProxy)
     }
 }
 

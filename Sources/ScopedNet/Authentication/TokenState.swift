@@ -1,3 +1,5 @@
+import Persistence
+
 /// One token for many requests, and one renewal for any number of refusals. (pure)
 package struct TokenState: Sendable {
     package enum Action: Sendable, Hashable {
@@ -33,7 +35,7 @@ package struct TokenState: Sendable {
             renewal?.waiters.insert(waiter)
             return .wait
         }
-        if let token, token != refused { return .use(token) }
+        if let token, refused.map({ !token.hasSameBytes(as: $0) }) ?? true { return .use(token) }
         renewals += 1
         wasSet = false
         renewal = (renewals, token ?? refused, [waiter])

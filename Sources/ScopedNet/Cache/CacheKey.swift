@@ -1,4 +1,5 @@
 import HTTPTypes
+import Persistence
 
 /// What stored responses are kept by (RFC 9111 section 2): partition, kind of method, and URI.
 ///
@@ -55,11 +56,8 @@ package struct CacheKey: Sendable, CustomStringConvertible {
 
 extension CacheKey: Hashable {
     /// By bytes: strings that differ in nothing but the composition of an accent are equal as `String`.
-    package static func == (left: CacheKey, right: CacheKey) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
-    package func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
+    package static func == (left: CacheKey, right: CacheKey) -> Bool { left.text.hasSameBytes(as: right.text) }
+    package func hash(into hasher: inout Hasher) { ExactString(text).hash(into: &hasher) }
 }
 
 /// A keyed hash, so that what is kept of a secret tells nobody what it was. The key is the store's.

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Persistence
 
 /// A cookie as a ``CookieJar`` keeps it (RFC 6265bis section 5.7). (pure)
 public struct Cookie: Sendable, Hashable, Codable {
@@ -17,6 +18,17 @@ public struct Cookie: Sendable, Hashable, Codable {
             self.domain = domain
             self.path = path
             self.isHostOnly = isHostOnly
+        }
+
+        // By bytes, as servers and the store do (RFC 6265 section 5.4 compares octets).
+        package static func == (left: Key, right: Key) -> Bool {
+            left.isHostOnly == right.isHostOnly && left.name.hasSameBytes(as: right.name) && left.domain.hasSameBytes(as: right.domain)
+                && left.path.hasSameBytes(as: right.path)
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            for text in [name, domain, path] { hasher.combine(ExactString(text)) }
+            hasher.combine(isHostOnly)
         }
     }
 

@@ -70,12 +70,13 @@ public final class CookieJar: Sendable {
         weak var store: Store?
     }
 
-    private static let stores = Lock<[String: WeakStore]>([:])
+    private static let stores = Lock<[ExactString: WeakStore]>([:])
 
     /// A store has its folder for itself, so the jars of a folder share it, and so do credentials that are kept beside them. Where one is sealed
     /// and the other is not they do not: the second then has no disk, and nothing is written in the clear that was to be sealed.
     static func store(_ configuration: StoreConfiguration) -> Store {
-        let place = URL(filePath: configuration.directory).standardized.path + (configuration.sealing == nil ? "" : "\0sealed")
+        let folder = URL(filePath: configuration.directory).standardized.path
+        let place = ExactString(folder + (configuration.sealing == nil ? "" : "\0sealed"))
         // Under the lock: of two that were made at once, the one nobody wants could have the folder. It only begins to open.
         return stores.withLock { stores in
             if let store = stores[place]?.store { return store }
@@ -134,7 +135,7 @@ public final class CookieJar: Sendable {
     public func remove(where isUnwanted: (Cookie) -> Bool) {
         let unwanted = state.withLock { $0.table.all }.filter(isUnwanted)
         state.withLock { state in
-            let keys = unwanted.filter { state.table[$0.key]?.value == $0.value }.map(\.key)
+            let keys = unwanted.filter { state.table[$0.key]?.value.hasSameBytes(as: $0.value) ?? false }.map(\.key)
             let gone = Set(keys)
             state.table.removeAll { gone.contains($0.key) }
             state.note(keys)

@@ -1,3 +1,5 @@
+import Persistence
+
 /// Which cookies are kept and which are sent (RFC 6265bis sections 5.7 and 5.8). (pure)
 ///
 /// A value: events in, decisions out. The jar around it has the lock, the clock and the store. Times are seconds since 1970.
@@ -133,7 +135,7 @@ package struct CookieTable: Sendable {
         // Who reads the wire must not replace what only https may set.
         guard !request.isSecure, !origin.isSecure else { return nil }
         let isOverlaid = cookies.values.contains { known in
-            known.isSecure && !known.isExpired(at: now) && known.key.name == key.name
+            known.isSecure && !known.isExpired(at: now) && known.key.name.hasSameBytes(as: key.name)
                 && CookieOrigin.path(key.path, matches: known.key.path)
                 && (Self.domain(known.key.domain, matches: key.domain) || Self.domain(key.domain, matches: known.key.domain))
         }

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 import HTTPTypes
+import Persistence
 
 /// Where a part of a file came from: what has to be the same for the rest to be the rest of the same file. (pure)
 ///
@@ -48,14 +49,14 @@ package struct PartRecord: Sendable, Equatable, Codable {
 
     /// The same request for the same file.
     package func isOf(_ request: PartRecord) -> Bool {
-        name == request.name && url == request.url && fields == request.fields
+        name.hasSameBytes(as: request.name) && url.hasSameBytes(as: request.url) && fields == request.fields
     }
 
     /// Whether another URL answers for the same file. Queries may differ: those of signed URLs do each time, and the validator has to be
     /// the same as well.
     package func isAnswered(by other: String) -> Bool {
         func place(_ url: String) -> Substring { url[..<(url.utf8.firstIndex(of: UInt8(ascii: "?")) ?? url.endIndex)] }
-        return place(finalURL) == place(other)
+        return place(finalURL).utf8.elementsEqual(place(other).utf8)
     }
 
     // MARK: As a file

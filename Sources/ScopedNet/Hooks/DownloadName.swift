@@ -71,7 +71,8 @@ package enum DownloadName {
         let name = String(String.UnicodeScalarView(scalars))
         // Nor what this library takes for the part of another download.
         let short = shortened(name)
-        return name.isEmpty ? nil : short.contains(".scopednet-") ? short.replacing(".scopednet-", with: "_scopednet-") : short
+        let plain = short.unicodeScalars.replacing(".scopednet-".unicodeScalars, with: "_scopednet-".unicodeScalars)
+        return name.isEmpty ? nil : String(plain)
     }
 
     /// Controls, and the marks that turn the direction of writing around: `cod.exe` would look like `exe.doc`.

@@ -63,8 +63,10 @@ struct RequestTarget: Equatable {
             failure = .unusableTarget(.invalidURL, "a fragment is no part of a request's path")
         } else if let authority = request.authority {
             // A base URL lends its scheme, as for a reference that begins with two slashes (RFC 3986 section 4.2).
-            url = (request.scheme.map { "\($0):" } ?? "") + "//\(authority)" + (path.isEmpty || path.hasPrefix("/") ? path : "/\(path)")
-        } else if path.hasPrefix("//") {
+            // By byte: a slash with an accent behind it is another `Character`.
+            let isAbsolute = path.isEmpty || path.utf8.first == UInt8(ascii: "/")
+            url = (request.scheme.map { "\($0):" } ?? "") + "//\(authority)" + (isAbsolute ? path : "/\(path)")
+        } else if path.utf8.starts(with: "//".utf8) {
             // Of an HTTP request it is a path; of a reference it would be a host.
             url = "/." + path
         } else {

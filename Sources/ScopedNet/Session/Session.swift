@@ -1,4 +1,5 @@
 import HTTPTypes
+import Persistence
 
 /// Where requests come from: an immutable configuration, a transport and an agent.
 ///
@@ -13,7 +14,8 @@ public final class Session: Sendable {
 
     package let link: TransportLink
     package let lane: DeliveryLane
-    private let urls = Lock<[String: RequestURL]>([:])
+    /// By the bytes of their texts.
+    private let urls = Lock<[ExactString: RequestURL]>([:])
     private let blocks: Lock<DefaultBlocks>
     /// Plain GETs with the session's own options and fields, by URL text: what most requests are.
     private let templates = Lock(KnownTemplates())
@@ -24,9 +26,9 @@ public final class Session: Sendable {
     package var timing: any Timing { configuration.timing }
 
     private struct KnownTemplates {
-        var table: [String: RequestTemplate] = [:]
+        var table: [ExactString: RequestTemplate] = [:]
         /// The one asked for last: programs ask for the same again and again, and comparing is cheaper than hashing.
-        var last: (url: String, template: RequestTemplate)?
+        var last: (url: ExactString, template: RequestTemplate)?
     }
 
     private struct DefaultBlocks {
@@ -84,11 +86,12 @@ public final class Session: Sendable {
 
     /// URLs are parsed once; programs ask for the same few again and again.
     package func url(_ text: String) throws(NetworkError) -> RequestURL {
-        if let known = urls.withLock({ $0[text] }) { return known }
+        let key = ExactString(text)
+        if let known = urls.withLock({ $0[key] }) { return known }
         let url = try RequestURL(text, relativeTo: configuration.baseURL.map { base throws(NetworkError) in try RequestURL(base) })
         urls.withLock { urls in
             if urls.count >= 1024 { urls.removeAll(keepingCapacity: true) }
-            urls[text] = url
+            urls[key] = url
         }
         return url
     }
@@ -100,7 +103,7 @@ public final class Session: Sendable {
             description.options === defaultOptions && description.body == nil && description.method == .get && description.headers.isEmpty
             && description.destination == nil
         guard isPlain else { return try makeTemplate(description) }
-        let url = description.url
+        let url = ExactString(description.url)
         let known = templates.withLock { known -> RequestTemplate? in
             if let last = known.last, last.url == url { return last.template }
             guard let template = known.table[url] else { return nil }

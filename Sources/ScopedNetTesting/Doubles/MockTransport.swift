@@ -22,7 +22,8 @@ public final class MockTransport: Transport {
         var exchanges: [MockExchange] = []
         var cancellations: [TransferID] = []
         var queue: [MockReply] = []
-        var routes: [String: MockReply] = [:]
+        /// By the bytes of the place: strings that only look alike are equal.
+        var routes: [[UInt8]: MockReply] = [:]
         var isShutDown = false
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
@@ -44,7 +45,7 @@ public final class MockTransport: Transport {
     public func enqueue(_ reply: MockReply) { state.withLock { $0.queue.append(reply) } }
 
     /// Answers every request for a path (`/posts`, query left out) or a whole URL.
-    public func on(_ place: String, _ reply: MockReply) { state.withLock { $0.routes[place] = reply } }
+    public func on(_ place: String, _ reply: MockReply) { state.withLock { $0.routes[Array(place.utf8)] = reply } }
 
     // MARK: The evidence
 
@@ -95,7 +96,7 @@ public final class MockTransport: Transport {
         let path = exchange.path
         let scripted = state.withLock { state -> MockReply? in
             if !state.queue.isEmpty { return state.queue.removeFirst() }
-            return state.routes[url] ?? state.routes[path]
+            return state.routes[Array(url.utf8)] ?? state.routes[Array(path.utf8)]
         }
         return scripted ?? answer?(exchange)
     }

@@ -44,8 +44,9 @@ public final class Replay: Sendable {
 /// The replies by method and URL.
 private final class Shelf: Sendable {
     private struct State {
-        var replies: [String: [MockReply]] = [:]
-        var used: Set<String> = []
+        /// By the bytes of method and URL: strings that only look alike are equal.
+        var replies: [[UInt8]: [MockReply]] = [:]
+        var used: Set<[UInt8]> = []
         var missing: [String] = []
         let order: [String]
     }
@@ -55,14 +56,14 @@ private final class Shelf: Sendable {
 
     init(_ archive: Archive, mask: SecretMask) {
         self.mask = mask
-        var replies: [String: [MockReply]] = [:]
+        var replies: [[UInt8]: [MockReply]] = [:]
         var order: [String] = []
         for entry in archive.log.entries {
             // Never sent, or ended before a head came: nothing to answer with.
             guard let reply = entry.reply else { continue }
             let key = Self.key(entry.request.method, mask.maskedURL(entry.request.url))
-            if replies[key] == nil { order.append(key) }
-            replies[key, default: []].append(reply)
+            if replies[Array(key.utf8)] == nil { order.append(key) }
+            replies[Array(key.utf8), default: []].append(reply)
         }
         state = Lock(State(replies: replies, order: order))
     }
@@ -70,10 +71,11 @@ private final class Shelf: Sendable {
     private static func key(_ method: String, _ url: String) -> String { "\(method) \(url)" }
 
     func reply(to exchange: MockExchange) -> MockReply {
-        let key = Self.key(exchange.method.rawValue, mask.maskedURL(exchange.url))
+        let text = Self.key(exchange.method.rawValue, mask.maskedURL(exchange.url))
+        let key = Array(text.utf8)
         return state.withLock { state in
             guard let replies = state.replies[key], let first = replies.first else {
-                state.missing.append(key)
+                state.missing.append(text)
                 return .failure(.connectionFailed)
             }
             state.used.insert(key)
@@ -83,5 +85,5 @@ private final class Shelf: Sendable {
     }
 
     var missing: [String] { state.withLock { $0.missing } }
-    var unused: [String] { state.withLock { state in state.order.filter { !state.used.contains($0) } } }
+    var unused: [String] { state.withLock { state in state.order.filter { !state.used.contains(Array($0.utf8)) } } }
 }

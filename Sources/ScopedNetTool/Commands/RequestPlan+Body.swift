@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Persistence
 import ScopedNet
 
 /// The body of a plan. Here files and standard input are read.
@@ -17,20 +18,20 @@ extension RequestPlan {
     }
 
     private static func data(_ data: String) throws(ToolFailure) -> RequestBody {
-        guard data.hasPrefix("@") else { return .data(Data(data.utf8)) }
-        let path = String(data.dropFirst())
+        guard data.utf8.first == UInt8(ascii: "@") else { return .data(Data(data.utf8)) }
+        let path = String(Substring(data.utf8.dropFirst()))
         return path == "-" ? .data(try StandardInput.read()) : .file(path)
     }
 
     /// In ascending order of the names; of equal ones the last counts.
     private static func object(_ items: [RequestItem]) throws(ToolFailure) -> Data {
-        var members: [String: String] = [:]
+        var members: [ExactString: String] = [:]
         for item in items {
             let isJSON = item.kind == .json || item.kind == .jsonFile
-            members[item.name] = isJSON ? try json(item) : try JSONText.line(text(item))
+            members[ExactString(item.name)] = isJSON ? try json(item) : try JSONText.line(text(item))
         }
         var pairs: [String] = []
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) { pairs.append("\(try JSONText.line(name)):\(value)") }
+        for (name, value) in members.sorted(by: { $0.key.text < $1.key.text }) { pairs.append("\(try JSONText.line(name.text)):\(value)") }
         return Data("{\(pairs.joined(separator: ","))}".utf8)
     }
 

@@ -40,7 +40,7 @@ struct CacheTotals: Encodable, Sendable {
     private mutating func read(_ store: StoreInspector, _ now: WallTime) throws(StoreError) {
         (responses, bytes) = try store.totals()
         var hosts: [String: Host] = [:]
-        var partitions: Set<String> = []
+        var partitions: Set<ExactString> = []
         var (oldest, lastUsed) = (Date.distantFuture, Date.distantPast)
         var last: Int64 = 0
         while true {
@@ -50,7 +50,7 @@ struct CacheTotals: Encodable, Sendable {
             for summary in summaries {
                 bodyBytes += summary.bodyLength
                 files += summary.isFile ? 1 : 0
-                partitions.insert(summary.key.partition)
+                partitions.insert(ExactString(summary.key.partition))
                 oldest = min(oldest, summary.storedAt)
                 lastUsed = max(lastUsed, summary.lastUsed)
                 let host = add(CacheRecord(summary), now)
@@ -58,7 +58,7 @@ struct CacheTotals: Encodable, Sendable {
                 hosts[host]?.bytes += summary.cost
             }
         }
-        self.partitions = partitions.sorted()
+        self.partitions = partitions.map(\.text).sorted()
         self.hosts = hosts.values.sorted { ($0.bytes, $1.name) > ($1.bytes, $0.name) }
         guard last > 0 else { return }
         self.oldest = oldest.formatted(.iso8601)
