@@ -68,9 +68,16 @@ extension CacheForward {
         return nil
     }
 
+    /// A part need not repeat the coding (RFC 9110 section 15.3.7). One that names another is of other bytes, whatever its tag.
+    private func isSameCoding(_ stored: CacheHead, _ part: CacheHead) -> Bool {
+        guard part.fields.contains(.contentEncoding) else { return true }
+        return stored.fields.members(.contentEncoding).map { $0.lowercased() }
+            == part.fields.members(.contentEncoding).map { $0.lowercased() }
+    }
+
     private func isSameRepresentation(_ stored: StoredResponse, _ head: CacheHead) -> Bool {
         guard let held = stored.validators.strongTag, let tag = EntityTag(of: head.fields) else { return false }
-        return held.matchesStrongly(tag)
+        return held.matchesStrongly(tag) && isSameCoding(stored.head, head)
     }
 }
 

@@ -38,6 +38,8 @@ extension CacheLookup {
         guard case .part(let held, _) = candidates[index].content, let tag = candidates[index].validators.strongTag else { return forward }
         forward.request.fields.setText(.range, "bytes=\(held.end)-")
         forward.request.fields.setText(.ifRange, tag.description)
+        // Bytes that are not coded are gone on with by such bytes.
+        if !candidates[index].head.fields.contains(.contentEncoding) { forward.request.fields.setText(.acceptEncoding, "identity") }
         forward.completing = index
         forward.selected = selected
         return forward

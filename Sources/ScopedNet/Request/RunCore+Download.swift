@@ -97,9 +97,12 @@ extension RunCore {
         guard asked != nil || fields.contains(.ifRange) else { return }
         fields.remove(.range)
         fields.remove(.ifRange)
+        fields[fields: .acceptEncoding] = template.fields[fields: .acceptEncoding]
         if let asked, let validator = asked.record.validator {
             fields[.range] = "bytes=\(asked.offset)-"
             fields.setText(.ifRange, validator)
+            // No part is of coded bytes, and neither may its rest be.
+            fields[.acceptEncoding] = "identity"
         }
         let headers = try session.headerBlock(fields, method: exchange.method, body: exchange.body)
         exchange = exchange.with(headers)

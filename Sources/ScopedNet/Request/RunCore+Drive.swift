@@ -245,7 +245,7 @@ extension RunCore {
         var error = error
         error.response = result?.head ?? error.response
         if let kept = endDownload() { error.resumableBytes = kept }
-        guard let result, !result.body.isEmpty, let head = result.head, let coding = head.contentEncoding else {
+        guard let result, !result.body.isEmpty, let head = result.head, let coding = head.appliedCoding else {
             if let result, !result.body.isEmpty { error.body = result.body.prefix(template.errorBodyBytes) }
             setFailure(error)
             return complete(turn: turn)

@@ -28,7 +28,7 @@ extension RunCore {
     /// True when `process` costs nothing and may run on the network thread.
     func canProcessInline(_ result: TransferResult) -> Bool {
         decoder.isImmediate && !isFile
-            && (result.body.isEmpty || result.head?.contentEncoding == nil)
+            && (result.body.isEmpty || result.head?.appliedCoding == nil)
     }
 
     /// Makes the outcome of a complete, accepted response.
@@ -88,7 +88,7 @@ extension RunCore {
     private func checkType(_ head: ResponseHead, _ body: Data) throws(NetworkError) {
         guard drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0) else { return }
         var error = NetworkError.unacceptableType(head)
-        if let coding = head.contentEncoding {
+        if let coding = head.appliedCoding {
             error.body = ContentCoding.decodedPrefix(body, coding: coding, limits: DecodingLimits(maxOutputBytes: template.errorBodyBytes))
         } else {
             error.body = body.prefix(template.errorBodyBytes)
@@ -105,7 +105,7 @@ extension RunCore {
     }
 
     private func decodedBody(_ body: Data, _ head: ResponseHead) throws(NetworkError) -> Data {
-        guard !body.isEmpty, let coding = head.contentEncoding else { return body }
+        guard !body.isEmpty, let coding = head.appliedCoding else { return body }
         var limits = template.options.decoding
         limits.maxOutputBytes = min(limits.maxOutputBytes ?? .max, template.options.maxBodyBytes)
         do throws(ContentDecodingError) { return try ContentCoding.decoded(body, coding: coding, limits: limits) } catch {
@@ -119,7 +119,7 @@ extension RunCore {
         guard let file = drive.file ?? downloadPath(head).map({ FileSink(destination: $0) }) else { return nil }
         drive.file = nil
         if !late.isEmpty { try file.write(late) }
-        try commit(file, coding: head.contentEncoding)
+        try commit(file, coding: head.appliedCoding)
         drive.committed = file
         feed?.push(observed: .fileWritten(path: file.destination, bytes: file.count), from: self)
         return file

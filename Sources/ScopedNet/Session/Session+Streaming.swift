@@ -38,7 +38,7 @@ extension Session {
         }
         let head = try await opening.head { _ = run.core.cancel(.taskCancelled) }
         return StreamedResponse(
-            head: head, bytes: StreamedBytes(stream: stream, run: run, coding: head.contentEncoding, limits: configuration.options.decoding)
+            head: head, bytes: StreamedBytes(stream: stream, run: run, coding: head.appliedCoding, limits: configuration.options.decoding)
         )
     }
 }

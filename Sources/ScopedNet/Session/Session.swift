@@ -169,7 +169,11 @@ public final class Session: Sendable {
         // In the caller's order: some servers, and every test that compares bytes, see it.
         var seen: Set<HTTPField.Name> = []
         for name in own.map(\.name) where seen.insert(name).inserted { fields[fields: name] = own[fields: name] }
-        if fields[.acceptEncoding] == nil { fields[.acceptEncoding] = compressed ? ContentDecoder.acceptEncodingValue : "identity" }
+        if fields[.acceptEncoding] == nil {
+            // A part of coded bytes cannot be decoded, so a range is asked for as it is, as Fetch does.
+            let isCoded = compressed && !fields.contains(.range)
+            fields[.acceptEncoding] = isCoded ? ContentDecoder.acceptEncodingValue : "identity"
+        }
         if fields[.userAgent] == nil { fields[.userAgent] = Configuration.defaultUserAgent }
         return fields
     }
