@@ -195,14 +195,12 @@ public final class Session: Sendable {
         return try HeaderBlock(fields, suppressing: suppressed)
     }
 
-    /// Where a body ends is the transport's to say: a length that is not true lets one request speak inside another (RFC 9112
-    /// section 11.2).
+    /// Where a body ends is the transport's to say.
     private static func checkFraming(_ fields: HTTPFields, _ body: RequestBody?) throws(NetworkError) {
         guard fields[.transferEncoding] == nil else {
             throw NetworkError(.invalidHeader, phase: .preparing, message: "'Transfer-Encoding' is set by the transport")
         }
-        guard let length = fields[.contentLength], body == nil ? length != "0" : length != body?.length.map({ "\($0)" }) else { return }
-        throw NetworkError(.invalidHeader, phase: .preparing, message: "'Content-Length' is not the length of the body; leave it out")
+        try DeclaredLength.check(fields, body)
     }
 }
 

@@ -105,6 +105,7 @@ extension CurlEasy {
             isDirty = true
             let feed = try UploadFeed(body, piece: transfer.options.pace?.uploadPiece ?? .max)
             uploadFeed = feed
+            try DeclaredLength.check(transfer.headers.fields, opened: feed.length)
             let id = transfer.id
             let thread = loop.thread
             feed.begin { thread.post(.unpause(id)) }
