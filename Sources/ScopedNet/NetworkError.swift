@@ -17,7 +17,7 @@ public struct NetworkError: Error, Sendable {
             case pinMismatch
             case connectivityTimeout, queueTimeout, connectTimeout, firstByteTimeout, idleTimeout, totalTimeout, queueFull
             case badResponse, truncatedBody, headersTooLarge, bodyTooLarge, decodingBomb, contentDecodingFailed
-            case tooManyRedirects, redirectLoop, redirectRefused
+            case tooManyRedirects, redirectLoop, redirectRefused, notInCache
             case unacceptableStatus, unacceptableContentType, decodingFailed, authenticationFailed, hookFailed
             case refused, cancelled, shutdown, resources, other
         }
@@ -86,6 +86,9 @@ public struct NetworkError: Error, Sendable {
         public static let totalTimeout = Code(.totalTimeout)
         /// The waiting queue has reached its bound.
         public static let queueFull = Code(.queueFull)
+
+        /// Only what is stored was wanted (``CachePolicy/ReadMode/only``, `only-if-cached`), and nothing stored may be used. No server was asked.
+        public static let notInCache = Code(.notInCache)
 
         // What the server sent
         /// The response is not HTTP.

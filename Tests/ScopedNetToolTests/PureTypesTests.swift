@@ -53,7 +53,7 @@ import Testing
             .proxyFailed, .tlsFailed, .certificateUntrusted, .certificateExpired, .certificateWrongHost, .clientCertificateFailed,
             .queueTimeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout, .badResponse, .truncatedBody,
             .headersTooLarge, .bodyTooLarge, .decodingBomb, .contentDecodingFailed, .tooManyRedirects, .redirectLoop, .redirectRefused,
-            .unacceptableStatus, .resources, .invalidParameters, .insecureConnection, .accessRefused, .addressRefused,
+            .unacceptableStatus, .notInCache, .resources, .invalidParameters, .insecureConnection, .accessRefused, .addressRefused,
         ]
         for code in codes {
             let status = ExitStatus.of(NetworkError(code, phase: .preparing, message: ""))

@@ -83,7 +83,12 @@ extension RunCore {
         case .unavailable(let head, let status):
             cache.count { $0.misses += 1 }
             note(status)
-            conclude(TransferResult(head: ResponseHead(head)), source: .cache, turn: nil)
+            // The 504 that RFC 9111 section 5.2.1.7 wants made here is a response only for those who accept it as one.
+            if template.options.validation.accepts(head.status) {
+                return conclude(TransferResult(head: ResponseHead(head)), source: .cache, turn: nil)
+            }
+            let message = "nothing stored may be used, and the server must not be asked"
+            fail(NetworkError(.notInCache, phase: .preparing, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
         }
     }
 
@@ -337,6 +342,8 @@ extension RunCore {
         case .unavailable(let head, let status):
             drive.cache = nil
             note(status)
+            // Else the reason why no response came says more than a 504 that no server has sent.
+            guard template.options.validation.accepts(head.status) else { return false }
             conclude(TransferResult(head: ResponseHead(head)), source: .cache, turn: nil)
             return true
         }

@@ -32,7 +32,8 @@ struct ExitStatus: Hashable, Sendable {
     static func of(_ error: NetworkError) -> ExitStatus { ExitStatus(code: codes[error.code] ?? software.code) }
 
     private static let codes: [NetworkError.Code: Int32] = [
-        .unsupportedScheme: 1, .insecureConnection: 1, .accessRefused: 1, .addressRefused: 7, .invalidURL: 3, .invalidHeader: 64,
+        .unsupportedScheme: 1, .insecureConnection: 1, .accessRefused: 1, .notInCache: 1, .addressRefused: 7, .invalidURL: 3,
+        .invalidHeader: 64,
         .invalidOption: 64, .invalidParameters: 64,
         .proxyNotResolved: 5, .nameNotResolved: 6, .connectionRefused: 7, .connectionFailed: 7, .proxyFailed: 97,
         .badResponse: 8, .truncatedBody: 18, .unacceptableStatus: 22,
