@@ -305,7 +305,7 @@ private struct Samples: Sendable {
 
         /// Called for each letter typed: only the newest query counts.
         func search(_ text: String, with session: Session) {
-            session.get("search?q=\(text)", as: [Post].self)
+            session.get("search", query: ["q": .string(text)], as: [Post].self)
                 .options { options in
                     options.repeats = .cancelOldest
                     options.repeatKey = "search"
