@@ -69,7 +69,7 @@ struct HTTPBinResponseTests {
         #expect(error.code == .unacceptableContentType)
         #expect(status == 200)
         #expect(text.hasPrefix("<?xml"))
-        let accepted = try await session.request(url("/xml"), decoder: .text).options { $0.contentTypes = .types(["*/xml"]) }.value()
+        let accepted = try await session.request(url("/xml"), decoder: .text).options { $0.contentTypes = .only(["*/xml"]) }.value()
         #expect(accepted == text)
     }
 
@@ -144,7 +144,7 @@ struct HTTPBinResponseTests {
     @Test func aPageOfAnotherTypeReplacesNoFile() async throws {
         let folder = try Folder()
         let file = folder.file("picture")
-        let session = session.with { $0.options.contentTypes = .types(["image/*"]) }
+        let session = session.with { $0.options.contentTypes = .only(["image/*"]) }
         _ = try await session.download(url("/image/png"), to: file).value()
         let picture = try Data(contentsOf: file)
         #expect(picture.starts(with: [0x89, 0x50, 0x4E, 0x47]))

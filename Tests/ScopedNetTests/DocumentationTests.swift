@@ -88,7 +88,7 @@ private struct Samples: Sendable {
     }
 
     func thumbnail(_ session: Session, to file: URL) async throws -> URL {
-        try await session.download("thumbnail", to: file).options { $0.contentTypes = .types(["image/*"]) }.value()
+        try await session.download("thumbnail", to: file).options { $0.contentTypes = .only(["image/*"]) }.value()
     }
 
     func session(keepingCookiesOf account: String) async -> Session {

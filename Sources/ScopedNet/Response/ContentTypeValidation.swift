@@ -1,23 +1,28 @@
 /// Which media types of a response are a success. (pure)
 ///
 /// ```swift
-/// request.options { $0.contentTypes = .types(["image/*"]) }
+/// request.options { $0.contentTypes = .only(["image/*"]) }
 /// ```
 ///
 /// What is not acceptable ends as `unacceptableContentType`, before anything is decoded and before a download replaces its destination. Where
 /// the status is not acceptable either, that is the error, and this one its `underlying`.
 public struct ContentTypeValidation: Sendable, Hashable {
-    package enum Kind: Sendable, Hashable { case automatic, any, types([MediaTypePattern]) }
+    package enum Kind: Sendable, Hashable { case automatic, any, only([MediaTypePattern]), adding([MediaTypePattern]) }
     package let kind: Kind
 
     /// What the decoder expects; without expectations of its own, everything. A response that does not say what it is passes. The default.
     public static let automatic = ContentTypeValidation(kind: .automatic)
     /// Everything, also what the decoder does not expect: for servers that send JSON as `text/plain`.
     public static let any = ContentTypeValidation(kind: .any)
-    /// These alone: `application/json`, `image/*`, or by their structured syntax `*/*+json`. Case and parameters do not count. A response that
-    /// does not say what it is passes only if it is empty and says so, and without content (204, 205, 304) there is no type to ask for.
-    public static func types(_ types: [String]) -> ContentTypeValidation {
-        ContentTypeValidation(kind: .types(types.map { MediaTypePattern($0) }))
+    /// These alone, in place of what the decoder expects: `application/json`, `image/*`, or by their structured syntax `*/*+json`. Case and
+    /// parameters do not count. A response that does not say what it is passes only if it is empty and says so, and without content (204, 205,
+    /// 304) there is no type to ask for.
+    public static func only(_ types: [String]) -> ContentTypeValidation {
+        ContentTypeValidation(kind: .only(types.map { MediaTypePattern($0) }))
+    }
+    /// What ``automatic`` accepts, and these as well: `.adding(["text/plain"])` for a server that sends JSON as text.
+    public static func adding(_ types: [String]) -> ContentTypeValidation {
+        ContentTypeValidation(kind: .adding(types.map { MediaTypePattern($0) }))
     }
 
     /// - Parameters:
@@ -31,7 +36,10 @@ public struct ContentTypeValidation: Sendable, Hashable {
             // A value that nothing was sent for is the decoder's business.
             guard let expected, field != nil, !isEmpty else { return true }
             patterns = expected
-        case .types(let types):
+        case .adding(let types):
+            guard let expected, field != nil, !isEmpty else { return true }
+            patterns = expected + types
+        case .only(let types):
             if status == 204 || status == 205 || status == 304 { return true }
             patterns = types
         }

@@ -18,24 +18,24 @@ import Testing
         #expect(accepts(.automatic, field, expected: json) == passes)
         #expect(accepts(.automatic, field))
         #expect(accepts(.any, field, expected: json))
-        #expect(accepts(.types(["application/json", "*/*+json"]), field) == passes)
+        #expect(accepts(.only(["application/json", "*/*+json"]), field) == passes)
     }
 
     @Test func whatSaysNothingPassesWhereNobodyAskedForMore() {
         #expect(accepts(.automatic, nil, expected: json))
         #expect(accepts(.any, nil))
-        #expect(!accepts(.types(["a/b"]), nil))
-        #expect(accepts(.types(["a/b"]), nil, isEmpty: true))
+        #expect(!accepts(.only(["a/b"]), nil))
+        #expect(accepts(.only(["a/b"]), nil, isEmpty: true))
     }
 
     @Test func anEmptyBodyOfAnotherTypeIsTheDecodersBusinessUnlessAsked() {
         #expect(accepts(.automatic, "text/html", isEmpty: true, expected: json))
-        #expect(!accepts(.types(["a/b"]), "text/html", isEmpty: true))
+        #expect(!accepts(.only(["a/b"]), "text/html", isEmpty: true))
     }
 
     @Test(arguments: [(200, false), (204, true), (205, true), (206, false), (304, true), (404, false)])
     func withoutContentThereIsNoTypeToAskFor(status: Int, passes: Bool) {
-        #expect(accepts(.types(["a/b"]), "text/html", status: status) == passes)
+        #expect(accepts(.only(["a/b"]), "text/html", status: status) == passes)
     }
 
     @Test(arguments: [
@@ -43,7 +43,20 @@ import Testing
         ("image/png; q=1", "image/png; x=y", true), (" image/png ", "image/png", true), ("image", "image/png", false),
         ("a/*+b+c", "a/*+b+c", true), ("", "a/b", false),
         ("application/*+xml", "application/atom+xml", true), ("application/*+xml", "image/svg+xml", false), ("*/*+xml", "a/xml", false),
-    ]) func patterns(pattern: String, field: String, passes: Bool) { #expect(accepts(.types([pattern]), field) == passes) }
+    ]) func patterns(pattern: String, field: String, passes: Bool) { #expect(accepts(.only([pattern]), field) == passes) }
 
-    @Test func noTypeAtAllIsAcceptable() { #expect(!accepts(.types([]), "a/b")) }
+    @Test(arguments: [
+        ("application/json", true), ("text/plain; charset=utf-8", true), ("text/html", false), ("garbage", false),
+    ]) func whatIsAddedPassesBesideWhatTheDecoderExpects(field: String, passes: Bool) {
+        #expect(accepts(.adding(["text/plain"]), field, expected: json) == passes)
+        #expect(accepts(.adding(["text/plain"]), field))
+        #expect(accepts(.only(["text/plain"]), field, expected: json) == field.hasPrefix("text/plain"))
+    }
+
+    @Test func whatSaysNothingPassesWithAnAdditionToo() {
+        #expect(accepts(.adding(["text/plain"]), nil, expected: json))
+        #expect(accepts(.adding(["text/plain"]), "text/html", isEmpty: true, expected: json))
+    }
+
+    @Test func noTypeAtAllIsAcceptable() { #expect(!accepts(.only([]), "a/b")) }
 }

@@ -61,7 +61,7 @@ import Testing
         try Data("old".utf8).write(to: file)
         try await withHouse { house in
             house.server.on("/a", portal)
-            let request = house.session.download(house.url("/a"), to: file).options { $0.contentTypes = .types(["image/*"]) }
+            let request = house.session.download(house.url("/a"), to: file).options { $0.contentTypes = .only(["image/*"]) }
             let error = try await failure { try await request.value() }
             #expect(error.code == .unacceptableContentType)
             #expect(error.body == Data("<html>log in</html>".utf8))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func aStreamOfAnotherTypeIsRefusedAtItsHead() async throws {
-        try await withHouse(.init(), { $0.options.contentTypes = .types(["text/event-stream"]) }) { house in
+        try await withHouse(.init(), { $0.options.contentTypes = .only(["text/event-stream"]) }) { house in
             house.server.on("/a", portal)
             let error = try await failure { try await house.session.stream(house.url("/a")) }
             #expect(error.code == .unacceptableContentType)
@@ -82,7 +82,7 @@ import Testing
 
     /// What the head decides holds, also where the body then is empty after all.
     @Test func anEmptyStreamThatDidNotSaySoIsRefusedAndHangsNobody() async throws {
-        try await withHouse(.init(), { $0.options.contentTypes = .types(["text/event-stream"]) }) { house in
+        try await withHouse(.init(), { $0.options.contentTypes = .only(["text/event-stream"]) }) { house in
             house.server.on("/a", ScriptedResponse(body: .bytes([])).framed(.chunked))
             let error = try await failure { try await house.session.stream(house.url("/a")) }
             #expect(error.code == .unacceptableContentType)
@@ -97,7 +97,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try await withHouse { house in
             house.server.on("/a", ScriptedResponse(body: .bytes([])))
-            _ = try await house.session.download(house.url("/a"), to: file).options { $0.contentTypes = .types(["image/*"]) }.value()
+            _ = try await house.session.download(house.url("/a"), to: file).options { $0.contentTypes = .only(["image/*"]) }.value()
             #expect(try Data(contentsOf: file).isEmpty)
         }
     }
@@ -108,7 +108,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try await withCache { cached async throws in
             cached.server.on("/", portal.header("Cache-Control", "max-age=60"))
-            let request = cached.wire.session.download(cached.wire.url + "/", to: file).options { $0.contentTypes = .types(["image/*"]) }
+            let request = cached.wire.session.download(cached.wire.url + "/", to: file).options { $0.contentTypes = .only(["image/*"]) }
             let error = try await failure { try await request.value() }
             #expect(error.code == .unacceptableContentType)
             #expect(error.body == Data("<html>log in</html>".utf8))
