@@ -17,7 +17,7 @@ public struct LoggingObserver: RequestObserver {
             metadata["status"] = completion.response.map { "\($0.status)" }
             metadata["bytes"] = "\(completion.metrics.reduce(0) { $0 + $1.bodyBytesReceived })"
             metadata["attempts"] = "\(completion.metrics.count)"
-            metadata["seconds"] = "\(completion.metrics.reduce(Duration.zero) { $0 + $1.total } / .seconds(1))"
+            metadata["seconds"] = "\(completion.duration / .seconds(1))"
             if let error = completion.error {
                 metadata["error"] = "\(error)"
                 logger.notice("request failed", metadata: metadata)

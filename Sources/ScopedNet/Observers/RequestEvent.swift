@@ -56,11 +56,15 @@ public struct RequestEvent: Sendable {
         public var response: ResponseHead?
         /// The decoded value; nil after a failure.
         public var value: (any Sendable)?
+        /// The length of the response's body: decoded where all of it was decoded in memory, else as it came, also of a file, of a stream, and
+        /// where an error keeps only the beginning.
         public var bodyBytes: Int
         /// The decoded body of a response held in memory; of an error as much as the error keeps. Shared, not copied.
         public var body = Data()
         /// One for each attempt and hop, in order.
         public var metrics: [TransferMetrics]
+        /// The time from the start of the run to its end: waiting, every attempt and hop, decoding and delivery.
+        public var duration = Duration.zero
         /// Where a download was put.
         public var filePath: String?
     }

@@ -131,14 +131,19 @@ extension RunCore {
         workEnded(onLane: true)
     }
 
+    private var bodyBytes: Int {
+        if let decoded = drive.decodedBytes { return decoded }
+        return drive.source == .network ? Int(clamping: attempts.last?.bodyBytesReceived ?? 0) : 0
+    }
+
     private func tellObservers(_ outcome: RunOutcome) {
         guard let feed, !feed.observers.isEmpty else { return }
-        var completion = RequestEvent.Completion(bodyBytes: 0, metrics: attempts.all, filePath: drive.committed?.destination)
+        var completion = RequestEvent.Completion(
+            bodyBytes: bodyBytes, metrics: attempts.all, duration: elapsed, filePath: drive.committed?.destination)
         switch outcome {
         case .success(let response):
             completion.response = response.parts.head
             completion.value = response.anyValue
-            completion.bodyBytes = response.parts.body.count
             completion.body = response.parts.body
         case .failure(let error):
             completion.error = error

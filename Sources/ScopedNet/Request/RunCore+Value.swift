@@ -72,11 +72,12 @@ extension RunCore {
         try checkType(head, result.body)
         let file = isFile ? try commitFile(head, result.body) : nil
         let body = file == nil ? try decodedBody(result.body, head) : Data()
+        drive.decodedBytes = file.map { Int(clamping: $0.count) } ?? (result.body.isEmpty ? nil : body.count)
         // For the error; a decoder that only hands the body on has none.
         let evidence = decoder.isImmediate ? nil : body
         let parts = ResponseParts(
             head: head, body: consume body, attempts: attempts, url: intent.url.description, source: drive.source,
-            cacheStatus: drive.cacheStatus, file: file)
+            cacheStatus: drive.cacheStatus, file: file, duration: elapsed)
         do { return try decoder.decode(consume parts) } catch {
             var failure = NetworkError(.decodingFailed, phase: .decoding, message: DecodingFailure.message(for: error), underlying: error)
             failure.body = evidence?.prefix(template.errorBodyBytes)

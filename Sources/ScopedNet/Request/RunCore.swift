@@ -101,6 +101,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
         var authentication: RunAuthentication?
         /// The download, in its place.
         var committed: FileSink?
+        /// The length of the body that the decoder was given, or that is in the file.
+        var decodedBytes: Int?
         /// A response whose body waits for the program.
         var held: HeldResponse?
     }
@@ -156,6 +158,9 @@ package final class RunCore: BagMember, @unchecked Sendable {
         if let ticket, let ending = censusEnding { ticket.note(ending) }
         LiveObjects.died(.run)
     }
+
+    /// The time since the start.
+    var elapsed: Duration { .nanoseconds(Int64(clamping: monotonicNow() &- startedAt)) }
 
     // MARK: The exchange
 

@@ -27,7 +27,11 @@ public struct Response<Value: Sendable>: Sendable {
     public var cacheStatus: CacheStatus? { known.parts.cacheStatus }
 
     public var status: Int { head.status }
+    /// What the last attempt cost: its ``TransferMetrics/total`` leaves earlier attempts and hops out, and the waits between them. Zero where no
+    /// server was asked.
     public var metrics: TransferMetrics { known.parts.attempts.last ?? TransferMetrics() }
+    /// The time from the start of the run until its value was there: waiting, every attempt and hop, and decoding.
+    public var duration: Duration { known.parts.duration }
 }
 
 /// Where a response came from.
@@ -49,6 +53,8 @@ package struct ResponseParts: Sendable {
     package var cacheStatus: CacheStatus?
     /// Where the body was put, if that is a file.
     package var file: FileSink?
+    /// Since the start of the run.
+    package var duration = Duration.zero
 }
 
 /// What each attempt cost, in order. Most runs make one, so the last needs no array.

@@ -23,6 +23,8 @@ public struct TransferMetrics: Sendable {
         get { .microseconds(times.firstByte) }
         set { times.firstByte = newValue.wholeMicroseconds }
     }
+    /// The whole attempt, from its start to the last byte of its body. Earlier attempts and the waits before them are not in it:
+    /// ``Response/duration`` is that of the whole run.
     public var total: Duration {
         get { .microseconds(times.total) }
         set { times.total = newValue.wholeMicroseconds }
