@@ -45,7 +45,46 @@ struct InflateBombTests {
                 for try await piece in response.bytes { largest = max(largest, piece.count) }
             }
             #expect(error?.code == .decodingBomb)
-            #expect(largest <= 40 << 20, "one piece had \(largest) bytes")
+            #expect(largest <= 256 << 10, "one piece had \(largest) bytes")
+        }
+    }
+
+    /// One piece of the wire makes a thousand of the stream, none larger than the window; what the reader does not take is not decoded.
+    @Test(arguments: [1, 1000, 256 << 10]) func aPieceIsNoLargerThanTheWindow(_ window: Int) async throws {
+        let text = [UInt8](repeating: UInt8(ascii: "a"), count: min(8 << 20, window * 2000))
+        var codings = [
+            ("gzip", CodedBodies.gzip(text)), ("deflate", CodedBodies.deflate(text)),
+            ("gzip, gzip", CodedBodies.gzip(CodedBodies.gzip(text))),
+        ]
+        #if Zstd
+        codings.append(("zstd", CodedBodies.zstd(text)))
+        #endif
+        try await withWire { wire async throws in
+            for (coding, coded) in codings {
+                wire.server.on("/", .ok(.bytes(coded)).header("Content-Encoding", coding))
+                let response = try await wire.session.stream(wire.url + "/", window: window)
+                var (count, largest) = (0, 0)
+                for try await piece in response.bytes {
+                    count += piece.count
+                    largest = max(largest, piece.count)
+                }
+                #expect(count == text.count && largest <= window, "\(coding): \(count) bytes, one piece of \(largest)")
+            }
+        }
+    }
+
+    /// 4 MiB that do not shrink would allow 2 GiB of zeros behind them.
+    @Test func whatCameBeforeDoesNotPayForABomb() async throws {
+        var generator = SeededGenerator(seed: 1)
+        let noise = CodedBodies.gzip((0..<512 << 10).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } })
+        let bomb = CodedBodies.gzip([UInt8](repeating: 0, count: 64 << 20))
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok(.bytes(noise + bomb + bomb)).header("Content-Encoding", "gzip"))
+            let response = try await wire.session.stream(wire.url + "/")
+            var count = 0
+            let error = await #expect(throws: NetworkError.self) { for try await piece in response.bytes { count += piece.count } }
+            #expect(error?.code == .decodingBomb)
+            #expect(count <= 80 << 20)
         }
     }
 
