@@ -4,6 +4,7 @@ import CCurl
 extension CurlEasy {
     func receivedHeader(_ line: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
+        repeats.heard()
         do throws(ResponseHeadError) {
             switch try parser.receive(line: line) {
             case .statusLine, .field, .trailer, .skipped: break
@@ -32,6 +33,12 @@ extension CurlEasy {
         expectCloseNotify()
         // Nobody asked for another protocol, so what follows has no end that could be known (RFC 9110 section 15.2.2).
         if parser.status == 101 { return fail(with: error(.badResponse, "the server switched to another protocol, unasked")) }
+        if mayBeAnswered(parser.status) { holdsHead = true } else { reportHead() }
+    }
+
+    /// To the sink, which hears of one head alone.
+    func reportHead() {
+        holdsHead = false
         guard let id, let sink else { return }
         let complete = parser.makeHead()
         destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
@@ -53,6 +60,8 @@ extension CurlEasy {
         lastActivity = loop.now
         // Suspended before there was a connection to pause: libcurl did not hear of it.
         if isSuspended || holdsDownload() { return SCURL_WRITE_PAUSE }
+        // The body of a response that it answers libcurl keeps to itself.
+        if holdsHead { reportHead() }
         if received == 0, !expectBody() { return 0 }
         switch destination {
         case .memory(let limit):

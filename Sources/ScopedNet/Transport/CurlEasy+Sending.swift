@@ -39,10 +39,16 @@ extension CurlEasy {
 
     func seekUpload(to offset: Int64, origin: Int32) -> Bool {
         if origin == 0, uploadFeed?.rewind(to: offset) == true { return true }
-        // libcurl wants to repeat the request on another connection.
-        fail(
-            with: error(
-                .connectionLost, "the pooled connection was closed by the server, and the body can be read once only", phase: .sending))
+        // libcurl wants to send the request again.
+        guard repeats.isAnswering else {
+            fail(
+                with: error(
+                    .connectionLost, "the pooled connection was closed by the server, and the body can be read once only",
+                    phase: .sending))
+            return false
+        }
+        let message = "the request has to be sent again after status \(parser.status), and its body can be read once"
+        fail(with: error(.bodyNotReplayable, message, phase: .sending))
         return false
     }
 
@@ -74,20 +80,12 @@ extension CurlEasy {
             deliverTrustReport()
             trustCheck = nil
         }
-        // libcurl repeats a request when a reused connection dies before the first byte, and does so up to five times. For a method
-        // that is not idempotent that may do the work twice (RFC 9110 section 9.2.2), and for the others once is enough.
-        if requestsSent > (transfer.repeatsSilently ? 2 : 1) {
-            fail(
-                with: error(
-                    .connectionLost, "the pooled connection was closed by the server; the request may have reached it",
-                    phase: .awaitingResponse))
-            return false
-        }
+        let connections = number(CURLINFO_NUM_CONNECTS)
+        let decision = repeats.willSend(connections: connections, mayReconnect: transfer.repeatsSilently)
+        guard begins(decision) else { return false }
         guard transfer.wantsMilestones else { return true }
-        if requestsSent > 1 { sink.transfer(transfer.id, didReach: .reconnected, turn: loop.turn) }
+        if decision == .reconnect { sink.transfer(transfer.id, didReach: .reconnected, turn: loop.turn) }
         let secured = duration(CURLINFO_APPCONNECT_TIME_T)
-        var connections = 0
-        _ = scurl_get_long(handle, CURLINFO_NUM_CONNECTS, &connections)
         let timings = ConnectionTimings(
             nameLookup: duration(CURLINFO_NAMELOOKUP_TIME_T), connect: duration(CURLINFO_CONNECT_TIME_T),
             secured: secured > .zero ? secured : nil,

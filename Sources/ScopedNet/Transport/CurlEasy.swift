@@ -41,6 +41,11 @@ final class CurlEasy {
     @exclusivity(unchecked) var failure: NetworkError?
     @exclusivity(unchecked) var uploadFeed: UploadFeed?
     @exclusivity(unchecked) var requestsSent = 0
+    @exclusivity(unchecked) var repeats = RequestRepeats()
+    /// A head is complete that libcurl may answer by itself: reported once it is known that it does not.
+    @exclusivity(unchecked) var holdsHead = false
+    /// The fields of the request once its expectation has failed; nil before.
+    @exclusivity(unchecked) var unexpectingHeaders: HeaderBlock?
     /// When the latest of them was ready to go out.
     @exclusivity(unchecked) var sentAt: UInt64 = 0
     /// What the address guard said; nil without one.
@@ -99,6 +104,7 @@ final class CurlEasy {
     func fail(with error: NetworkError) { if failure == nil { failure = error } }
 
     func result(_ code: CURLcode) -> TransferResult {
+        if holdsHead, failure == nil { reportHead() }
         var result = TransferResult()
         result.metrics = metrics()
         let isUnannounced = endedUnannounced(code)
@@ -137,6 +143,9 @@ final class CurlEasy {
         closing = nil
         headCompleted = 0
         requestsSent = 0
+        repeats = RequestRepeats()
+        holdsHead = false
+        unexpectingHeaders = nil
         guardRecord = nil
         pacer = nil
         isSuspended = false

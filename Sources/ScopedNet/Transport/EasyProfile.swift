@@ -140,6 +140,12 @@ final class EasyProfile {
         return isBypassed && IPLiteral(url.host) != nil && IPLiteral(parsed.host) != nil ? nil : parsed
     }
 
+    /// libcurl has credentials that it sends in answer to a challenge of the proxy.
+    var answersProxies: Bool {
+        guard case .explicit(_, let credentials?, _) = settings.proxy else { return false }
+        return credentials.schemes != SCURL_AUTH_BASIC
+    }
+
     /// Whether the request itself goes to a proxy, and not through one.
     func isForwarded(_ url: RequestURL) -> Bool {
         guard url.scheme == "http", settings.unixSocketPath == nil, let (proxy, isBypassed) = proxy(for: url) else { return false }

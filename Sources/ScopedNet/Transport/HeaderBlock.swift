@@ -5,16 +5,18 @@ public import HTTPTypes
 /// share one list.
 public final class HeaderBlock: Sendable {
     public let fields: HTTPFields
+    private let suppressed: [String]
 
     // Safety: built in `init` and never changed; libcurl only reads a CURLOPT_HTTPHEADER list.
     nonisolated(unsafe) package let list: UnsafeMutablePointer<curl_slist>?
 
     /// - Parameters:
     ///   - fields: sent in order, duplicates kept.
-    ///   - suppressing: names libcurl would add by itself and shall not.
+    ///   - names: those that libcurl would add by itself and shall not.
     /// - Throws: ``NetworkError`` with code `invalidHeader` for CR, LF, NUL or other control characters in a value.
-    public init(_ fields: HTTPFields, suppressing: [String] = []) throws(NetworkError) {
+    public init(_ fields: HTTPFields, suppressing names: [String] = []) throws(NetworkError) {
         self.fields = fields
+        suppressed = names
         var list: UnsafeMutablePointer<curl_slist>?
         func append(_ line: String) -> Bool {
             guard let longer = curl_slist_append(list, line) else { return false }
@@ -38,7 +40,7 @@ public final class HeaderBlock: Sendable {
             let isEmpty = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             complete = append(isEmpty ? "\(name);" : "\(name): \(value)") && complete
         }
-        for name in suppressing { complete = append("\(name):") && complete }
+        for name in names { complete = append("\(name):") && complete }
         guard complete else {
             curl_slist_free_all(list)
             throw NetworkError(.resources, phase: .preparing, message: "no memory for the header fields")
@@ -50,7 +52,15 @@ public final class HeaderBlock: Sendable {
 
     private init() {
         fields = [:]
+        suppressed = []
         list = nil
+    }
+
+    /// The same fields for a server that does not meet the expectation.
+    func withoutExpectation() throws(NetworkError) -> HeaderBlock {
+        var fields = fields
+        fields[.expect] = nil
+        return try HeaderBlock(fields, suppressing: suppressed + ["Expect"])
     }
 
     deinit { curl_slist_free_all(list) }

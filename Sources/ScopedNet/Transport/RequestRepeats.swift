@@ -1,0 +1,64 @@
+/// The reasons for which libcurl sends a request more than once within one transfer, and the bounds of each. (pure)
+///
+/// - A reused connection died before the first byte of the response. For a method that is not idempotent a repeat may do the work twice
+///   (RFC 9110 section 9.2.2), and for the others once is enough; libcurl would do it five times.
+/// - A response was heard that libcurl answers by itself: 407 with the credentials of the proxy, 417 without the expectation. A proxy that
+///   calls each nonce stale would be answered for ever.
+/// - The server refused the request unprocessed on a new connection (REFUSED_STREAM, HTTP_1_1_REQUIRED; RFC 9113 section 8.7). That is safe
+///   for every method, and libcurl bounds it.
+struct RequestRepeats: Sendable {
+    enum Decision: Sendable, Hashable {
+        /// The first time, or again because the server has not processed it.
+        case send
+        /// In answer to a response, which is not the final one.
+        case answer
+        /// The reused connection was dead.
+        case reconnect
+        /// The reused connection was dead, and the request must not go out again.
+        case connectionLost
+        /// There was no end of answers: the last response is the result.
+        case giveUp
+    }
+
+    /// The most responses that are answered within one transfer.
+    static let mostAnswers = 5
+
+    private var requests = 0
+    private var connections = 0
+    private var wasReused = false
+    private var losses = 0
+    private var answers = 0
+    private var hasHeard = false
+    /// The request at hand is sent in answer to a response, or is about to be.
+    var isAnswering: Bool { hasHeard || lastDecision == .answer }
+    private var lastDecision = Decision.send
+
+    /// A line of a response has come since the request went out.
+    mutating func heard() { hasHeard = true }
+
+    /// The request is about to be sent.
+    ///
+    /// - Parameters:
+    ///   - connections: the connections that were made for this transfer so far (CURLINFO_NUM_CONNECTS).
+    ///   - mayReconnect: the request may be repeated where a reused connection was dead.
+    mutating func willSend(connections made: Int, mayReconnect: Bool) -> Decision {
+        let decision = decide(mayReconnect: mayReconnect)
+        requests += 1
+        wasReused = made == connections
+        connections = made
+        hasHeard = false
+        lastDecision = decision
+        return decision
+    }
+
+    private mutating func decide(mayReconnect: Bool) -> Decision {
+        guard requests > 0 else { return .send }
+        if hasHeard {
+            answers += 1
+            return answers > Self.mostAnswers ? .giveUp : .answer
+        }
+        guard wasReused else { return .send }
+        losses += 1
+        return mayReconnect && losses == 1 ? .reconnect : .connectionLost
+    }
+}
