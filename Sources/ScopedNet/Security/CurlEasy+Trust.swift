@@ -12,7 +12,8 @@ extension CurlEasy {
         let url = transfer.url
         if url.scheme == "https" {
             let leniency = TrustDecision.Leniency(
-                acceptsAnyCertificate: tls.dangerouslyAcceptsAnyCertificate, acceptsAnyHostName: tls.dangerouslyAcceptsAnyHostName)
+                acceptsAnyCertificate: tls.dangerouslyAcceptsAnyCertificate, acceptsAnyHostName: tls.dangerouslyAcceptsAnyHostName,
+                acceptsCommonName: tls.dangerouslyAcceptsCommonName)
             peers.append(TrustCheck.Peer(host: url.host, port: url.port, rules: rules, leniency: leniency))
         }
         if let proxy = loop.profile.securedProxy(for: url) {
@@ -78,7 +79,7 @@ extension CurlError {
             case .certificateWrongHost: reason = .wrongHost
             default: return nil
             }
-            if reason == .wrongHost, let doubt = easy.trustCheck?.doubt { found = doubt } else { found = unseen(reason, text) }
+            found = unseen(reason, text)
         }
         var error = easy.error(found.reason.code, found.description, phase: .securing, curl: Int32(bitPattern: code.rawValue))
         error.underlying = found

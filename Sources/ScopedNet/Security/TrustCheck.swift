@@ -28,9 +28,6 @@ final class TrustCheck {
     private(set) var failure: TrustFailure?
     /// What report-only mode found.
     private(set) var report: TrustFailure?
-    /// Names that do not match without pins: libcurl compares them itself, after the handshake, and has the last word.
-    private(set) var doubt: TrustFailure?
-
     /// The peer said that it would send no more (close_notify, RFC 8446 section 6.1).
     private(set) var heardCloseNotify = false
 
@@ -54,7 +51,7 @@ final class TrustCheck {
     /// - Parameter verification: an X509_STORE_CTX with what the server sent, ready for X509_verify_cert(3).
     /// - Returns: whether the handshake goes on.
     func verify(_ verification: OpaquePointer) -> Bool {
-        guard let peer = peer(named: stls_server_name(verification).map { String(cString: $0) }) else {
+        guard let (peer, isCertain) = peer(named: stls_server_name(verification).map { String(cString: $0) }) else {
             failure = unknownPeer(verification)
             X509_STORE_CTX_set_error(verification, X509_V_ERR_APPLICATION_VERIFICATION)
             return false
@@ -63,14 +60,17 @@ final class TrustCheck {
         let isVerified = X509_verify_cert(verification) == 1
         var code = X509_STORE_CTX_get_error(verification)
         if isVerified { code = X509_V_OK } else if code == X509_V_OK { code = X509_V_ERR_UNSPECIFIED }
-        let matchesHost = Self.matches(X509_STORE_CTX_get0_cert(verification), peer.host)
+        let certificate = X509_STORE_CTX_get0_cert(verification)
+        let matchesHost = (isCertain ? [peer] : peers).contains { Self.matches(certificate, $0) }
+        // libcurl knows which of the two it is, and asks the one for what the other may do without.
+        let leniency = isCertain ? peer.leniency : peers.reduce(peer.leniency) { $0.or($1.leniency) }
         // Copied only where somebody looks at it.
         let needsChain = peer.entry.rule != .system
         var evidence = TrustDecision.Evidence(
             verifyCode: code, matchesHost: matchesHost, chain: needsChain ? Self.chain(verification, isVerified: isVerified) : [])
-        let decision = TrustDecision.decide(peer.entry.rule, peer.leniency, evidence)
+        let decision = TrustDecision.decide(peer.entry.rule, leniency, evidence)
         if decision == .accept {
-            X509_STORE_CTX_set_error(verification, X509_V_OK)
+            if isCertain { X509_STORE_CTX_set_error(verification, X509_V_OK) }
             return true
         }
         if !needsChain { evidence.chain = Self.chain(verification, isVerified: isVerified) }
@@ -86,9 +86,6 @@ final class TrustCheck {
             report = Self.failure(peer, reason, evidence, isReportOnly: true)
             X509_STORE_CTX_set_error(verification, X509_V_OK)
             return true
-        case .reject(.wrongHost) where peer.entry.rule == .system:
-            doubt = Self.failure(peer, .wrongHost, evidence)
-            return true
         case .reject(let reason):
             failure = Self.failure(peer, reason, evidence)
             guard evidence.isVerified else { return false }
@@ -101,16 +98,18 @@ final class TrustCheck {
     // MARK: The peer
 
     /// libcurl asks by the same callback for a proxy and for the server behind it; the name in the handshake tells them apart.
-    private func peer(named name: String?) -> Peer? {
-        guard peers.count > 1 else { return peers.first }
+    ///
+    /// - Returns: nil where pins are asked for of one of two that cannot be told apart; without pins either of them may be it.
+    private func peer(named name: String?) -> (Peer, isCertain: Bool)? {
+        guard peers.count > 1 else { return peers.first.map { ($0, true) } }
         // Of equal names the stricter one, which is the proxy's.
-        if let name { return peers.last { $0.host == HostPatterns<Never>.normalized(name) } }
+        if let name { return peers.last { $0.host == HostPatterns<Never>.normalized(name) }.map { ($0, true) } }
         // No name is sent for an address (RFC 6066 section 3).
-        // Without pins the same is asked of both, and libcurl knows which of them may be anyone.
-        if !hasPins { return peers.last }
         let addresses = peers.filter { IPLiteral($0.host) != nil }
+        if addresses.count == 1 { return (addresses[0], true) }
+        guard hasPins else { return peers.last.map { ($0, false) } }
         guard let first = addresses.first, addresses.allSatisfy({ $0.host == first.host }) else { return nil }
-        return first
+        return (first, true)
     }
 
     private func unknownPeer(_ verification: OpaquePointer) -> TrustFailure {
@@ -121,14 +120,19 @@ final class TrustCheck {
             chain: Self.chain(verification, isVerified: false))
     }
 
-    /// RFC 9525, by OpenSSL (X509_check_host(3)).
-    private static func matches(_ certificate: OpaquePointer?, _ host: String) -> Bool {
+    /// RFC 9525, by OpenSSL (X509_check_host(3)): the names are those of the subjectAltName.
+    ///
+    /// Left alone, OpenSSL and libcurl take the common name of the subject where there is none. libcurl compares after the handshake as well.
+    private static func matches(_ certificate: OpaquePointer?, _ peer: Peer) -> Bool {
         guard let certificate else { return false }
-        guard IPLiteral(host) == nil else {
-            let address = host.prefix { $0 != "%" }
-            return X509_check_ip_asc(certificate, String(address), 0) == 1
-        }
-        return X509_check_host(certificate, host, host.utf8.count, STLS_NO_PARTIAL_WILDCARDS, nil) == 1
+        let host = String(peer.host.prefix { $0 != "%" })
+        let isAddress = IPLiteral(peer.host) != nil
+        if isAddress, X509_check_ip_asc(certificate, host, 0) == 1 { return true }
+        // OpenSSL would take it beside a list of addresses; libcurl does not.
+        let takesSubject = peer.leniency.acceptsCommonName && X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) < 0
+        guard !isAddress || takesSubject else { return false }
+        let flags = STLS_NO_PARTIAL_WILDCARDS | (takesSubject ? 0 : STLS_NEVER_CHECK_SUBJECT)
+        return X509_check_host(certificate, host, host.utf8.count, flags, nil) == 1
     }
 
     // MARK: The chain

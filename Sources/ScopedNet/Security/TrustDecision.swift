@@ -17,6 +17,15 @@ enum TrustDecision: Hashable {
     struct Leniency: Hashable, Sendable {
         var acceptsAnyCertificate = false
         var acceptsAnyHostName = false
+        var acceptsCommonName = false
+
+        /// That of two peers that cannot be told apart: what either of them may be.
+        func or(_ other: Leniency) -> Leniency {
+            Leniency(
+                acceptsAnyCertificate: acceptsAnyCertificate || other.acceptsAnyCertificate,
+                acceptsAnyHostName: acceptsAnyHostName || other.acceptsAnyHostName,
+                acceptsCommonName: acceptsCommonName || other.acceptsCommonName)
+        }
     }
 
     /// What was found out about a chain.

@@ -29,6 +29,10 @@ public struct TLSConfiguration: Sendable, Hashable {
     public var dangerouslyAcceptsAnyCertificate = false
     /// Accepts a certificate that was made for another host. With ``dangerouslyAcceptsAnyCertificate`` that is anyone who answers.
     public var dangerouslyAcceptsAnyHostName = false
+    /// Accepts the common name of the subject for the name or address of the host, where a certificate has no `subjectAltName`. For old
+    /// devices: an authority need not have checked that name (RFC 9525 section 2). The proxy, if it speaks TLS, is
+    /// held to its `subjectAltName`.
+    public var dangerouslyAcceptsCommonName = false
     /// Takes the end of a connection for the end of a body that has neither `Content-Length` nor chunks, also where the server did not say that it
     /// would close (close_notify). Whoever sits in between can then cut such a body off anywhere, unnoticed; without this it is
     /// ``NetworkError/Code/truncatedBody`` (RFC 9112 section 9.8). For old servers that never say so. Where libcurl does not

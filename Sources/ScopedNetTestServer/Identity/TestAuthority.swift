@@ -71,10 +71,12 @@ public struct TestAuthority: Sendable {
     }
 
     /// Makes a server's identity for host names and addresses. For a wrong host name, the names of other hosts.
+    ///
+    /// - Parameter commonName: the common name of its subject; nil for the first host. Without hosts it is the only name.
     public func makeServerIdentity(
-        hosts: [String] = ["localhost", "127.0.0.1", "::1"], validity: Validity = .current
+        hosts: [String] = ["localhost", "127.0.0.1", "::1"], commonName: String? = nil, validity: Validity = .current
     ) throws -> TLSIdentity {
-        try Leaf(commonName: hosts.first ?? "server", hosts: hosts, validity: validity, isServer: true)
+        try Leaf(commonName: commonName ?? hosts.first ?? "server", hosts: hosts, validity: validity, isServer: true)
             .signed(issuer: certificate.subject, issuerKey: key)
     }
 

@@ -58,6 +58,9 @@ struct TransferArguments: ParsableArguments, Sendable {
     @Flag(name: [.customShort("k"), .long], help: "Trust any certificate. Anybody on the way can read and change everything.")
     var insecure = false
 
+    @Flag(help: "Take the common name of a certificate without subjectAltName for the host, from old devices.")
+    var allowCommonName = false
+
     @Flag(help: "Take the end of a connection for the end of a body, from servers that close without saying so (TLS close_notify).")
     var allowMissingCloseNotify = false
 
@@ -125,6 +128,7 @@ struct TransferArguments: ParsableArguments, Sendable {
         if publicOnly { configuration.addressGuard = .publicOnly }
         configuration.tls.dangerouslyAcceptsAnyCertificate = insecure
         configuration.tls.dangerouslyAcceptsAnyHostName = insecure
+        configuration.tls.dangerouslyAcceptsCommonName = allowCommonName
         configuration.tls.dangerouslyAcceptsMissingCloseNotify = insecure || allowMissingCloseNotify
         if let cacert { configuration.tls.certificateAuthority = .file(cacert) }
         do throws(NetworkError) { try credentials.apply(to: &configuration) } catch {

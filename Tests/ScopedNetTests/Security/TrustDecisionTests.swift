@@ -71,6 +71,17 @@ import Testing
         }
     }
 
+    @Test func ofTwoPeersEitherMayBeWhatOneOfThemMayBe() {
+        let any = TrustDecision.Leniency(acceptsAnyCertificate: true)
+        let name = TrustDecision.Leniency(acceptsAnyHostName: true)
+        let subject = TrustDecision.Leniency(acceptsCommonName: true)
+        #expect(any.or(name) == TrustDecision.Leniency(acceptsAnyCertificate: true, acceptsAnyHostName: true))
+        #expect(name.or(subject) == TrustDecision.Leniency(acceptsAnyHostName: true, acceptsCommonName: true))
+        for one in [any, name, subject, TrustDecision.Leniency()] {
+            #expect(one.or(.init()) == one && TrustDecision.Leniency().or(one) == one)
+        }
+    }
+
     @Test func reportsChangeNothing() {
         #expect(decide(keys(mode: .reportOnly)) == .report(.pinMismatch))
         #expect(decide(keys(root, mode: .reportOnly)) == .accept)

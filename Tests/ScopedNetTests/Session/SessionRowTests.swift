@@ -20,6 +20,7 @@ struct SessionRowTests {
         #expect(configuration.security == SecurityPolicy(.system))
         #expect(!configuration.tls.dangerouslyAcceptsAnyCertificate)
         #expect(!configuration.tls.dangerouslyAcceptsAnyHostName)
+        #expect(!configuration.tls.dangerouslyAcceptsCommonName)
         #expect(!configuration.tls.dangerouslyAcceptsMissingCloseNotify)
         #expect(configuration.limits.perHost == 6)
         #expect(configuration.limits.total == 64)
