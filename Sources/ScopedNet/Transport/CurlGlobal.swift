@@ -10,7 +10,7 @@ import Synchronization
 enum CurlGlobal {
     private static let isExiting = Atomic<Bool>(false)
     private static let running = Atomic<Int>(0)
-    private static let wakers = Lock<[Int32]>([])
+    private static let loops = LoopRegistry()
 
     /// The process whose threads are counted here.
     private static let owner: pid_t = {
@@ -25,11 +25,11 @@ enum CurlGlobal {
 
     static func loopStarted(wake: Int32) {
         running.add(1, ordering: .relaxed)
-        wakers.withLock { $0.append(wake) }
+        loops.add(wake)
     }
 
     static func loopEnded(wake: Int32) {
-        wakers.withLock { wakers in wakers.removeAll { $0 == wake } }
+        loops.remove(wake)
         running.subtract(1, ordering: .releasing)
     }
 
@@ -42,9 +42,7 @@ enum CurlGlobal {
     private static func park() {
         guard getpid() == owner else { return }
         isExiting.store(true, ordering: .sequentiallyConsistent)
-        let descriptors = wakers.withLock { $0 }
-        var one: UInt64 = 1
-        for descriptor in descriptors { _ = write(descriptor, &one, 8) }
+        loops.wakeAll()
         for _ in 0..<500 where running.load(ordering: .acquiring) > 0 { usleep(1_000) }
     }
 }
