@@ -38,6 +38,8 @@ extension CurlEasy {
     private func paused(_ code: CURLcode) {
         // Before there is a connection there is nothing to pause; the callbacks see to it.
         guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
+        // Among what it had kept back was the end of what is read of a body nobody wants.
+        guard !isCutShort else { return }
         fail(
             with: error(
                 .resources, "libcurl could not pause or go on: \(String(cString: curl_easy_strerror(code)))",

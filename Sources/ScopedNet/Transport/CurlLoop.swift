@@ -184,7 +184,7 @@ final class CurlLoop {
 
     /// Going on after a pause, libcurl first hands over what it kept back. Should that fail, it tells the caller and not the transfer.
     private func flow(_ easy: CurlEasy, _ changed: Bool) -> Bool {
-        if easy.hasFailed { finish(easy, CURLE_WRITE_ERROR) }
+        if easy.hasFailed || easy.isCutShort { finish(easy, CURLE_WRITE_ERROR) }
         return changed
     }
 
