@@ -1,4 +1,4 @@
-// flock(2), eventfd(2), sockets by path and thread names: parts of glibc that Swift's Glibc module leaves out, or hides behind a
+// flock(2), eventfd(2), O_PATH, access control lists, sockets by path and thread names: parts of glibc that Swift's Glibc module leaves out, or hides behind a
 // struct of the same name.
 #ifndef SCOPEDNET_CSTORE_SHIM_H
 #define SCOPEDNET_CSTORE_SHIM_H
@@ -20,6 +20,22 @@ static const int CSTORE_LOCK_SHARED = LOCK_SH;
 static const int CSTORE_LOCK_EXCLUSIVE = LOCK_EX;
 static const int CSTORE_LOCK_NONBLOCKING = LOCK_NB;
 static const int CSTORE_UNLOCK = LOCK_UN;
+
+// Not <fcntl.h>: it would bring a second `struct stat`. The value is that of all architectures Swift runs on.
+static const int CSTORE_O_PATH = 010000000;
+
+/// secure_getenv(3), which Swift's module hides.
+static inline const char *_Nullable cstore_environment(const char *_Nonnull name) {
+    extern char *secure_getenv(const char *);
+    return secure_getenv(name);
+}
+
+/// Whether an access control list (acl(5)) names further users or groups; also where that cannot be found out.
+static inline int cstore_has_access_list(int descriptor) {
+    extern ssize_t fgetxattr(int, const char *, void *, size_t);
+    ssize_t size = fgetxattr(descriptor, "system.posix_acl_access", NULL, 0);
+    return size >= 0 ? size > 0 : errno != ENODATA && errno != EOPNOTSUPP;
+}
 
 static inline int cstore_lock(int descriptor, int operation) { return flock(descriptor, operation); }
 

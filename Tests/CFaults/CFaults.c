@@ -324,6 +324,16 @@ int open(const char *path, int flags, ...) {
     return real(path, flags, mode);
 }
 
+int openat(int folder, const char *path, int flags, ...) {
+    REAL(int, openat, int, const char *, int, ...);
+    va_list list;
+    va_start(list, flags);
+    unsigned mode = va_arg(list, unsigned);
+    va_end(list);
+    if (FAILS(openat)) FAIL_WITH(EMFILE);
+    return real(folder, path, flags, mode);
+}
+
 ssize_t write(int descriptor, const void *bytes, size_t size) {
     REAL(ssize_t, write, int, const void *, size_t);
     // Of files: an eventfd is not full.
@@ -352,6 +362,21 @@ int mkdir(const char *path, mode_t mode) {
     return real(path, mode);
 }
 
+int mkdirat(int folder, const char *path, mode_t mode) {
+    REAL(int, mkdirat, int, const char *, mode_t);
+    if (FAILS(mkdirat)) FAIL_WITH(ENOSPC);
+    return real(folder, path, mode);
+}
+
+DIR *fdopendir(int descriptor) {
+    REAL(DIR *, fdopendir, int);
+    if (FAILS(fdopendir)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return real(descriptor);
+}
+
 DIR *opendir(const char *path) {
     REAL(DIR *, opendir, const char *);
     if (FAILS(opendir)) {
@@ -377,6 +402,18 @@ int rename(const char *from, const char *to) {
     REAL(int, rename, const char *, const char *);
     if (FAILS(rename)) FAIL_WITH(EIO);
     return real(from, to);
+}
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    REAL(int, renameat, int, const char *, int, const char *);
+    if (FAILS(renameat)) FAIL_WITH(EIO);
+    return real(from_folder, from, to_folder, to);
+}
+
+int unlinkat(int folder, const char *path, int flags) {
+    REAL(int, unlinkat, int, const char *, int);
+    if (FAILS(unlinkat)) FAIL_WITH(EPERM);
+    return real(folder, path, flags);
 }
 
 int unlink(const char *path) {

@@ -146,8 +146,8 @@ final class StoreFaultLab {
     private func leftover(_ directory: String, _ failed: String?, isGone: () -> Bool) -> String? {
         guard isGone() else { return "the closed store is still alive" }
         if let excess = ProcessInventory.now().excess(over: baseline) { return excess }
-        // A part that could not be removed because `unlink` was the call that failed is the next sweep's.
+        // A part that could not be removed because `unlinkat` was the call that failed is the next sweep's.
         let parts = Files.names(in: StoreFolder(directory).temporary)
-        return parts.isEmpty || failed == "unlink" ? nil : "parts of bodies: \(parts)"
+        return parts.isEmpty || failed == "unlinkat" ? nil : "parts of bodies: \(parts)"
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.leavesNothing, .serialized) struct DocumentationTests {
     // sample
     func useAStore() async throws {
-        let store = Store(StoreConfiguration(directory: StoreConfiguration.cacheDirectory("example")))
+        let store = Store(StoreConfiguration(directory: try StoreConfiguration.cacheDirectory("example")))
         let key = EntryKey("https://example.test/posts", partition: "alice")
 
         let found = await store.lookup(key)
@@ -57,10 +57,10 @@ import Testing
         await #expect(processExitsWith: .success) {
             let folder = TestFolder()
             setenv("XDG_CACHE_HOME", folder.path, 1)
-            guard StoreConfiguration.cacheDirectory("example") == folder.path + "/example" else { exit(2) }
+            guard try StoreConfiguration.cacheDirectory("example") == folder.path + "/example" else { exit(2) }
             let samples = DocumentationTests()
             try await samples.useAStore()
-            let store = Store(StoreConfiguration(directory: StoreConfiguration.cacheDirectory("example")))
+            let store = Store(StoreConfiguration(directory: try StoreConfiguration.cacheDirectory("example")))
             let found = await store.lookup(EntryKey("https://example.test/posts", partition: "alice"))
             guard found.entries.map(\.metadata) == [Data("etag 1".utf8)] else { exit(3) }
             try await samples.keepALargeBody(store, chunks: [Data(count: 700_000), Data(count: 700_000)])

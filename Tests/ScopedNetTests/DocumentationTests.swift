@@ -363,7 +363,7 @@ private struct Samples: Sendable {
 
     #if Encryption
     func sealedCache(_ key: Data) throws -> ResponseCache {
-        var configuration = StoreConfiguration(directory: StoreConfiguration.cacheDirectory("com.example.reader"))
+        var configuration = StoreConfiguration(directory: try StoreConfiguration.cacheDirectory("com.example.reader"))
         configuration.sealing = try AESGCMSealing(key: key)
         return ResponseCache(configuration, options: [.flushesAtTermination, .yieldsToMemoryPressure])
     }

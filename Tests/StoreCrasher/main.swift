@@ -5,6 +5,7 @@
 //     StoreCrasher body FOLDER BYTES
 //     StoreCrasher full FOLDER
 //     StoreCrasher wait FOLDER none|signals
+//     StoreCrasher trust FOLDER UID
 
 switch argument(0) {
 case "puts": await PutsForever.run()
@@ -12,5 +13,6 @@ case "share": await SharedUse.run()
 case "body": await LargeBody.run()
 case "full": await FullDisk.run()
 case "wait": await Waiting.run()
+case "trust": await Trust.run()
 default: fail("unknown: \(argument(0))")
 }

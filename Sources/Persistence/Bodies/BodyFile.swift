@@ -6,7 +6,7 @@ import Glibc
 final class BodyFile: Sendable {
     private enum Place {
         /// Open, so that it can be read whatever its name is at the moment.
-        case temporary(path: String, descriptor: Int32)
+        case temporary(BodyWriter.TemporaryFile)
         case stored(path: String)
         /// At its place, where the row that names it is still to be written.
         case placed(path: String, name: String)
@@ -22,11 +22,11 @@ final class BodyFile: Sendable {
     private let isClaimed = Lock(false)
 
     /// Takes over the descriptor.
-    init(temporary path: String, descriptor: Int32, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil) {
+    init(temporary file: BodyWriter.TemporaryFile, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil) {
         self.layout = layout
         self.sealing = sealing
         self.checksum = checksum
-        place = Lock(.temporary(path: path, descriptor: descriptor))
+        place = Lock(.temporary(file))
     }
 
     init(stored path: String, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil) {
@@ -54,7 +54,7 @@ final class BodyFile: Sendable {
             place = .placed(path: path, name: name)
             return former
         }
-        if case .temporary(_, let descriptor) = former { close(descriptor) }
+        if case .temporary(let file) = former { close(file.descriptor) }
     }
 
     /// The name for the one row that may have it; nil when a row has it.
@@ -73,15 +73,13 @@ final class BodyFile: Sendable {
             if case .temporary = place { place = .discarded }
             return former
         }
-        guard case .temporary(let path, let descriptor) = former else { return }
-        unlink(path)
-        close(descriptor)
+        if case .temporary(let file) = former { file.discard() }
     }
 
-    /// The temporary path, for whoever moves the file.
-    var temporaryPath: String? {
+    /// The temporary file, for whoever moves it. It may be closed at any moment.
+    var temporaryFile: BodyWriter.TemporaryFile? {
         place.withLock { place in
-            if case .temporary(let path, _) = place { return path }
+            if case .temporary(let file) = place { return file }
             return nil
         }
     }
@@ -90,7 +88,7 @@ final class BodyFile: Sendable {
         // Under the lock, as `settle` closes what is copied here.
         let copy: (descriptor: Int32, path: String?) = place.withLock { place in
             switch place {
-            case .temporary(_, let descriptor): (fcntl(descriptor, F_DUPFD_CLOEXEC, 0), nil)
+            case .temporary(let file): (fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0), nil)
             case .stored(let path), .placed(let path, _): (-1, path)
             case .discarded: (-1, nil)
             }

@@ -14,8 +14,17 @@ public final class BodyWriter: Sendable {
     }
 
     struct TemporaryFile: Sendable {
-        let path: String
+        let folder: TrustedFolder
+        let name: String
         let descriptor: Int32
+
+        var path: String { folder.path + "/" + name }
+
+        /// Removes the name, and closes the file.
+        func discard() {
+            folder.remove(name)
+            close(descriptor)
+        }
     }
 
     private struct Gathered {
@@ -25,11 +34,7 @@ public final class BodyWriter: Sendable {
         var file: TemporaryFile?
         var trailer: [UInt8] = []
 
-        func removeFile() {
-            guard let file else { return }
-            unlink(file.path)
-            close(file.descriptor)
-        }
+        func removeFile() { file?.discard() }
     }
 
     private enum State {
@@ -113,7 +118,7 @@ public final class BodyWriter: Sendable {
         let checksum = gathered.trailer.withUnsafeBytes { FrameLayout.checksum(ofTrailer: $0, length: length) }
         let layout = FrameLayout(length: length, overhead: sealing?.overhead ?? 0)
         return .file(
-            BodyFile(temporary: file.path, descriptor: file.descriptor, layout: layout, checksum: checksum, sealing: sealing))
+            BodyFile(temporary: file, layout: layout, checksum: checksum, sealing: sealing))
     }
 
     /// Gives up what was written. Any thread, any number of times; a `write` under way ends by itself and throws.

@@ -8,10 +8,14 @@ import Glibc
 final class LockFile: Sendable {
     private let descriptor: Int32
 
-    /// - Throws: `unavailable` when somebody else holds it in a way that excludes this; `system` when there can be no such file.
+    /// - Throws: `unavailable` when somebody else holds it in a way that excludes this, or the file is somebody else's; `system` when there can be no such file.
     init(_ path: String, isExclusive: Bool) throws(StoreError) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0o600)
         guard descriptor >= 0 else { throw StoreError(call: "open", path: path, errno: errno) }
+        do throws(StoreError) { try TrustedFolder.check(descriptor, path) } catch {
+            close(descriptor)
+            throw error
+        }
         guard Self.lock(descriptor, isExclusive: isExclusive) else {
             let code = errno
             close(descriptor)

@@ -49,7 +49,8 @@ enum Schema {
         );
         """
 
-    static func configuration(readonly: Bool, secureDelete: Bool) -> Configuration {
+    /// - Parameter path: of the database, without links.
+    static func configuration(_ path: String, readonly: Bool, secureDelete: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = readonly
         configuration.foreignKeysEnabled = false
@@ -58,6 +59,7 @@ enum Schema {
         configuration.busyMode = .timeout(readonly ? 2 : 5)
         configuration.label = readonly ? "store-reader" : "store-writer"
         configuration.prepareDatabase { database in
+            try checkName(of: database, path)
             try database.execute(
                 sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0")
             guard !readonly else { return }
@@ -67,6 +69,15 @@ enum Schema {
             try database.execute(sql: "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = INCREMENTAL")
         }
         return configuration
+    }
+
+    /// Checks that SQLite opened the file of exactly that name. It resolves links before it opens, and GRDB has no way to `SQLITE_OPEN_NOFOLLOW`; the
+    /// name it resolved tells the same. What it opens beside the database it never follows.
+    private static func checkName(of database: Database, _ path: String) throws {
+        let name = database.sqliteConnection.flatMap { sqlite3_db_filename($0, "main") }.map { String(cString: $0) }
+        guard let name, name.utf8.elementsEqual(path.utf8) else {
+            throw DatabaseFailure.unavailable(FileTrust.Refusal.notAFile.message(path))
+        }
     }
 
     /// Makes a new file a store, and checks that an old one is.

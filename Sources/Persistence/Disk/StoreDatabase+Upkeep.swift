@@ -37,7 +37,7 @@ extension StoreDatabase {
             let entries = -ledger.entries
             return Evicted(entries: entries, bytes: try settle(ledger, database).bytes)
         }
-        for name in ledger.unlinked { folder.removeBody(name) }
+        folder.removeBodies(ledger.unlinked)
         return evicted
     }
 
@@ -86,12 +86,7 @@ extension StoreDatabase {
     /// Brings files and rows in line: rows without their file go, and files without a row once they are `age` seconds old.
     func sweep(olderThan age: Int, temporaryOlderThan temporaryAge: Int, now: Int64) throws(DatabaseFailure) {
         let seconds = Int(now / 1000)
-        for name in Files.names(in: folder.temporary) {
-            let path = "\(folder.temporary)/\(name)"
-            if let status = Files.status(of: path), seconds - status.modified >= temporaryAge || status.modified > seconds + 60 {
-                Files.remove(path)
-            }
-        }
+        folder.sweepTemporaries(olderThan: temporaryAge, now: seconds)
         var named: Set<String> = []
         var orphans: [RowSummary] = []
         try readers.read { database in
@@ -104,12 +99,7 @@ extension StoreDatabase {
             }
         }
         if !orphans.isEmpty { try removeOrphans(orphans) }
-        for part in Files.names(in: folder.bodies) {
-            for name in Files.names(in: "\(folder.bodies)/\(part)") where !named.contains(name) {
-                let path = "\(folder.bodies)/\(part)/\(name)"
-                if let status = Files.status(of: path), seconds - status.modified >= age { Files.remove(path) }
-            }
-        }
+        folder.sweepBodies(except: named, olderThan: age, now: seconds)
     }
 
     /// Removes rows whose files are gone.

@@ -27,10 +27,10 @@ extension StoreDatabase {
             let written = try write { database in
                 try write(batch, database, &ledger, now: now)
             }
-            for name in ledger.unlinked { folder.removeBody(name) }
+            folder.removeBodies(ledger.unlinked)
             return written
         } catch {
-            for name in ledger.adopted { folder.removeBody(name) }
+            folder.removeBodies(ledger.adopted)
             throw error
         }
     }
@@ -210,7 +210,7 @@ extension StoreDatabase {
 
     /// - Returns: the name of the body at its place.
     private func place(_ file: BodyFile, _ ledger: inout Ledger) throws -> String {
-        if let temporary = file.temporaryPath {
+        if let temporary = file.temporaryFile {
             let name = try folder.adopt(temporary)
             ledger.adopted.append(name)
             guard let path = folder.bodyPath(name) else { throw DatabaseFailure.unavailable("a body without a place") }

@@ -38,13 +38,15 @@ final class StoreDatabase: Sendable {
 
     /// Opens the database, or makes it. The folder is prepared, and its lock held.
     init(_ folder: StoreFolder, _ options: Options) throws(DatabaseFailure) {
-        self.folder = folder
         self.options = options
         origin = Int64.random(in: 1...Int64.max)
         do {
+            let folder = try folder.prepare()
+            self.folder = folder
             try folder.makeDatabaseFile()
+            let path = folder.database
             let writer = try DatabaseQueue(
-                path: folder.database, configuration: Schema.configuration(readonly: false, secureDelete: options.secureDelete))
+                path: path, configuration: Schema.configuration(path, readonly: false, secureDelete: options.secureDelete))
             self.writer = writer
             seed = try writer.writeWithoutTransaction { database in
                 try Self.switchToWAL(database)
@@ -56,7 +58,7 @@ final class StoreDatabase: Sendable {
                 return UInt64(bitPattern: seed)
             }
             let makeReader = { @Sendable () throws -> DatabaseQueue in
-                try DatabaseQueue(path: folder.database, configuration: Schema.configuration(readonly: true, secureDelete: false))
+                try DatabaseQueue(path: path, configuration: Schema.configuration(path, readonly: true, secureDelete: false))
             }
             readers = ReaderPool(limit: 4, make: makeReader)
             watcher = options.isShared ? try makeReader() : nil
@@ -72,10 +74,12 @@ final class StoreDatabase: Sendable {
     ///
     /// - Parameter sealing: without it, or with another key, what is sealed stays so.
     init(inspecting folder: StoreFolder, _ sealing: (any StoreSealing)?) throws(DatabaseFailure) {
+        let folder = Files.resolved(folder.path).map { StoreFolder($0) } ?? folder
         self.folder = folder
         origin = 0
+        let path = folder.database
         let makeReader = { @Sendable () throws -> DatabaseQueue in
-            try DatabaseQueue(path: folder.database, configuration: Schema.configuration(readonly: true, secureDelete: false))
+            try DatabaseQueue(path: path, configuration: Schema.configuration(path, readonly: true, secureDelete: false))
         }
         do {
             let first = try makeReader()

@@ -6,9 +6,7 @@ extension StoreEngine {
     func open() {
         if case .closed = door.snapshot { return }
         do {
-            guard configuration.directory.hasPrefix("/"), !configuration.directory.utf8.contains(0) else {
-                throw StoreError(.unavailable, "the folder of a store is an absolute path")
-            }
+            if let refusal = configuration.refusal { throw refusal }
             try folder.prepare()
             let lock = try LockFile(folder.lock, isExclusive: !isShared)
             switch Self.tryOpen(folder, options) {

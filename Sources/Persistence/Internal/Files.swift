@@ -1,26 +1,11 @@
+import CStore
 import Glibc
 
 /// The system calls on files, with typed errors, and tried again after a signal.
 enum Files {
-    /// Makes the folder and what leads to it, for the owner alone.
-    static func makeFolder(_ path: String) throws(StoreError) {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
-            throw StoreError(call: "mkdir", path: path, errno: errno)
-        }
-        try makeFolder(String(path[..<slash]))
-        if mkdir(path, 0o700) != 0 && errno != EEXIST { throw StoreError(call: "mkdir", path: path, errno: errno) }
-    }
-
-    /// A new file for the owner alone, open for reading and writing.
-    static func create(_ path: String) throws(StoreError) -> Int32 {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw StoreError(call: "open", path: path, errno: errno) }
-        return descriptor
-    }
-
+    /// Neither a link is followed nor a pipe waited for.
     static func openForReading(_ path: String) throws(StoreError) -> Int32 {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw StoreError(call: "open", path: path, errno: errno) }
         return descriptor
     }
@@ -52,10 +37,6 @@ enum Files {
         }
     }
 
-    static func rename(_ source: String, to target: String) throws(StoreError) {
-        if Glibc.rename(source, target) != 0 { throw StoreError(call: "rename", path: source, errno: errno) }
-    }
-
     /// The size in bytes and the time of the last change, in seconds since 1970; nil where there is no file.
     static func status(of path: String) -> (size: Int, modified: Int)? {
         var status = stat()
@@ -71,7 +52,16 @@ enum Files {
 
     /// The names in a folder; none where it cannot be read.
     static func names(in path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
+        let opened = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        return opened < 0 ? [] : names(reading: opened)
+    }
+
+    /// The same of a folder that is open; takes over the descriptor.
+    static func names(reading opened: Int32) -> [String] {
+        guard let folder = fdopendir(opened) else {
+            close(opened)
+            return []
+        }
         defer { closedir(folder) }
         var names: [String] = []
         while let entry = readdir(folder) {
@@ -101,14 +91,18 @@ enum Files {
 }
 
 extension Files {
-    /// Whether it was there or not.
-    static func remove(_ path: String) { unlink(path) }
-
     /// What tells a file from another one that has its name later; nil where there is none.
     static func inode(of path: String) -> UInt64? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
         return UInt64(status.st_ino)
+    }
+
+    /// The path without links; nil where nothing is.
+    static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
     }
 
     /// The permissions.

@@ -63,7 +63,7 @@ struct WriteBackQueue: Sendable {
         var ticket: PutTicket?
 
         fileprivate var hasLostBody: Bool {
-            if case .file(let file) = entry.body.storage { file.temporaryPath == nil } else { false }
+            if case .file(let file) = entry.body.storage { file.temporaryFile == nil } else { false }
         }
     }
 

@@ -1,5 +1,3 @@
-import Glibc
-
 /// Where a store is, who else uses it, and how much it may take.
 public struct StoreConfiguration: Sendable {
     /// Who uses the store.
@@ -13,6 +11,11 @@ public struct StoreConfiguration: Sendable {
     }
 
     /// An absolute path; made if it does not exist, for the owner alone. On a local file system: SQLite's log needs shared memory.
+    ///
+    /// It is used where no other user but root can replace or change what is in it: folder and path belong to this user or to root, and nobody else
+    /// may write there, but that sticky folders such as `/tmp` may lead to it. Links on the way are followed where they belong to one of the two. What the
+    /// store makes in the folder is for its owner alone and is never reached through a link. Anything else means memory only, and
+    /// ``Store/condition`` says what to change.
     public var directory: String
     public var mode: Mode
     public var limits: StoreLimits
@@ -27,31 +30,14 @@ public struct StoreConfiguration: Sendable {
     public var sealing: (any StoreSealing)?
     /// Told what happens to the store, on a thread of it; be brief.
     public var onEvent: (@Sendable (StoreEvent) -> Void)?
+    /// Why there is no folder to keep the store in.
+    var refusal: StoreError?
 
     /// - Parameter directory: an absolute path. One store has it for itself.
     public init(directory: String, mode: Mode = .private, limits: StoreLimits = StoreLimits()) {
         self.directory = directory
         self.mode = mode
         self.limits = limits
-    }
-
-    /// `name` in the user's folder for caches: `$XDG_CACHE_HOME`, else `~/.cache` (XDG Base Directory Specification).
-    public static func cacheDirectory(_ name: String) -> String {
-        if let base = environment("XDG_CACHE_HOME"), base.hasPrefix("/") { return "\(base)/\(name)" }
-        return "\(environment("HOME") ?? "/tmp")/.cache/\(name)"
-    }
-
-    /// `name` in the user's folder for what a program wants to find again and cannot fetch again, such as cookies: `$XDG_STATE_HOME`, else
-    /// `~/.local/state` (XDG Base Directory Specification).
-    public static func stateDirectory(_ name: String) -> String {
-        if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") { return "\(base)/\(name)" }
-        return "\(environment("HOME") ?? "/tmp")/.local/state/\(name)"
-    }
-
-    private static func environment(_ name: String) -> String? {
-        guard let value = getenv(name) else { return nil }
-        let text = String(cString: value)
-        return text.isEmpty ? nil : text
     }
 }
 

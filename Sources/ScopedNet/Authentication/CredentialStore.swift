@@ -40,13 +40,14 @@ public final class CredentialStore: Sendable {
     public convenience init() { self.init(keepingIn: nil, partition: "") }
 
     /// A store that outlives the program, in a folder of that name (``StoreConfiguration/stateDirectory(_:)``), which it may share with a
-    /// ``CookieJar``. Returns when what was kept is there.
+    /// ``CookieJar``. Returns when what was kept is there. Where the user has no such folder, memory works alone, and ``flush()`` throws an error that
+    /// says so.
     ///
     /// - Parameters:
     ///   - name: of your program, such as `com.example.reader`.
     ///   - partition: credentials that must not be seen together, such as those of several accounts.
     public convenience init(named name: String, partition: String = "") async {
-        await self.init(StoreConfiguration(directory: StoreConfiguration.stateDirectory(name)), partition: partition)
+        await self.init(StoreConfiguration.state(name), partition: partition)
     }
 
     /// A store that outlives the program, in a folder of your own, or sealed.

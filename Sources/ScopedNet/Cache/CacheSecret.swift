@@ -1,18 +1,16 @@
 import Glibc
+import Persistence
 
 /// The key that cookies, passwords and other sensitive values are hashed with before they are stored. It lives as long as the cache's folder,
-/// in a file that only its owner can read; without a folder as long as the process.
+/// in a file that only its owner can read; without a folder that can be trusted as long as the process.
 ///
 /// Read when it is first needed, which for most programs is never.
 final class CacheSecret: Sendable {
-    private let path: String
+    private static let name = "secret"
     private let directory: String
     private let known = Lock<SipHash?>(nil)
 
-    init(directory: String) {
-        self.directory = directory
-        path = directory + "/secret"
-    }
+    init(directory: String) { self.directory = directory }
 
     var hash: SecretHash {
         { [self] bytes in key.text(bytes) }
@@ -32,43 +30,30 @@ final class CacheSecret: Sendable {
     }
 
     private func readOrMake() -> SipHash {
-        if let key = read() { return key }
+        let folder = try? TrustedFolder.open(directory, creates: true)
+        if let key = folder.flatMap(read) { return key }
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
         // Whoever is second reads what the first has written.
-        if !write(bytes), let key = read() { return key }
+        if let folder, !write(bytes, in: folder), let key = read(folder) { return key }
         return SipHash(key: bytes) ?? SipHash(key0: generator.next(), key1: generator.next())
     }
 
-    private func read() -> SipHash? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
+    private func read(_ folder: TrustedFolder) -> SipHash? {
+        guard let descriptor = try? folder.file(Self.name, O_RDONLY) else { return nil }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 17)
         let count = Glibc.read(descriptor, &bytes, bytes.count)
         return count == 16 ? SipHash(key: bytes.prefix(16)) : nil
     }
 
-    /// The folder and those above it, which a fresh account may not have yet.
-    private func makeFolders() {
-        guard mkdir(directory, 0o700) != 0, errno == ENOENT else { return }
-        var end = directory.utf8.startIndex
-        while let slash = directory.utf8[end...].dropFirst().firstIndex(of: UInt8(ascii: "/")) {
-            mkdir(String(directory[..<slash]), 0o700)
-            end = slash
-        }
-        mkdir(directory, 0o700)
-    }
-
     /// Complete under its name or not there at all.
-    private func write(_ bytes: [UInt8]) -> Bool {
-        makeFolders()
-        let temporary = "\(path).\(getpid()).\(Identifier.next())"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return false }
+    private func write(_ bytes: [UInt8], in folder: TrustedFolder) -> Bool {
+        let temporary = "\(Self.name).\(UInt64.random(in: .min ... .max))"
+        guard let descriptor = try? folder.create(temporary) else { return false }
         let isWritten = Glibc.write(descriptor, bytes, bytes.count) == bytes.count
         close(descriptor)
-        defer { unlink(temporary) }
-        return isWritten && link(temporary, path) == 0
+        defer { folder.remove(temporary) }
+        return isWritten && (try? folder.link(temporary, to: folder, as: Self.name)) == true
     }
 }

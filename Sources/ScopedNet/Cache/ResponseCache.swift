@@ -22,11 +22,12 @@ public final class ResponseCache: Sendable {
     private let memoryPressure: MemoryPressureMonitor?
     package let clock: @Sendable () -> WallTime
 
-    /// A cache in a folder of that name among the user's caches (`$XDG_CACHE_HOME`, else `~/.cache`).
+    /// A cache in a folder of that name among the user's caches (``StoreConfiguration/cacheDirectory(_:)``). Where the user has none, as in a container
+    /// without `HOME`, memory works alone, and ``Store/condition`` says so.
     ///
     /// - Parameter name: of your program, such as `com.example.reader`; nobody else should use it.
     public convenience init(named name: String, limits: StoreLimits = StoreLimits(), options: Options = []) {
-        self.init(StoreConfiguration(directory: StoreConfiguration.cacheDirectory(name), limits: limits), options: options)
+        self.init(StoreConfiguration.cache(name, limits: limits), options: options)
     }
 
     /// A cache in a folder of your own, shared between processes, or writing through.

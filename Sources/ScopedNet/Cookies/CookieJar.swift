@@ -45,13 +45,13 @@ public final class CookieJar: Sendable {
     public convenience init() { self.init(store: nil, partition: "", now: { Date.now.timeIntervalSince1970 }) }
 
     /// A jar that outlives the program, in a folder of that name (``StoreConfiguration/stateDirectory(_:)``). Returns when what was kept is
-    /// there.
+    /// there. Where the user has no such folder, memory works alone, and ``flush()`` throws an error that says so.
     ///
     /// - Parameters:
     ///   - name: of your program, such as `com.example.reader`.
     ///   - partition: jars of one folder that must not see each other, such as those of several accounts.
     public convenience init(named name: String, partition: String = "") async {
-        await self.init(StoreConfiguration(directory: StoreConfiguration.stateDirectory(name)), partition: partition)
+        await self.init(StoreConfiguration.state(name), partition: partition)
     }
 
     /// A jar that outlives the program, in a folder of your own, or sealed.

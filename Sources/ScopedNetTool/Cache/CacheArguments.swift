@@ -15,15 +15,17 @@ struct CacheArguments: ParsableArguments, Sendable {
     @Flag(help: "Print JSON objects, one on a line.")
     var json = false
 
-    var directory: String { CacheFolder.path(of: cache) }
+    var directory: String { get throws(ToolFailure) { try CacheFolder.path(of: cache) } }
 
     /// - Throws: a ``ToolFailure`` that says why there is nothing to look at.
     func opened() throws(ToolFailure) -> StoreInspector {
+        let directory = try directory
         do throws(StoreError) { return try StoreInspector(directory: directory) } catch { throw CacheFolder.failure(error, directory) }
     }
 
     /// Calls the closure for each entry on disk, in the order they were stored, until it returns false.
     func forEach(_ store: StoreInspector, _ body: (EntrySummary) throws(ToolFailure) -> Bool) throws(ToolFailure) {
+        let directory = try directory
         var last: Int64 = 0
         while !Task.isCancelled {
             let summaries: [EntrySummary]
@@ -39,16 +41,17 @@ struct CacheArguments: ParsableArguments, Sendable {
 
 /// Where caches are, and what is said when one cannot be used.
 enum CacheFolder {
-    static func path(of name: String) -> String {
-        guard name.contains("/") else { return StoreConfiguration.cacheDirectory(name) }
-        return URL(filePath: name).standardizedFileURL.path
+    /// - Throws: a ``ToolFailure`` where there is no folder for caches.
+    static func path(of name: String) throws(ToolFailure) -> String {
+        if name.contains("/") { return URL(filePath: name).standardizedFileURL.path }
+        do throws(StoreError) { return try StoreConfiguration.cacheDirectory(name) } catch { throw ToolFailure(.noInput, "\(error)") }
     }
 
-    /// Names of all caches among the user's, in order.
-    static var all: [String] {
-        let home = StoreConfiguration.cacheDirectory("")
+    /// The folder of the user's caches, and the names of all in it, in order.
+    static func all() throws(ToolFailure) -> (home: String, names: [String]) {
+        let home = try path(of: "")
         let names = (try? FileManager.default.contentsOfDirectory(atPath: home)) ?? []
-        return names.filter { StoreInspector.isStore(StoreConfiguration.cacheDirectory($0)) }.sorted()
+        return (home, names.filter { StoreInspector.isStore("\(home)/\($0)") }.sorted())
     }
 
     static func failure(_ error: StoreError, _ directory: String) -> ToolFailure {

@@ -26,18 +26,19 @@ struct CacheClearCommand: ToolCommand {
     }
 
     func execute() async throws(ToolFailure) {
-        let before = try look()
+        let directory = try arguments.directory
+        let before = try look(directory)
         guard !before.isSealed || url == nil && arguments.partition == nil else {
             let advice = "clear all of it, or let its program do this"
-            throw ToolFailure(.usage, "\(arguments.directory): it is encrypted, and its names with it\n  \(advice)")
+            throw ToolFailure(.usage, "\(directory): it is encrypted, and its names with it\n  \(advice)")
         }
-        let store = try await open(contentVersion: before.contentVersion)
-        do throws(ToolFailure) { try await clear(store) } catch {
+        let store = try await open(directory, contentVersion: before.contentVersion)
+        do throws(ToolFailure) { try await clear(store, directory) } catch {
             await store.close()
             throw error
         }
         await store.close()
-        let after = try look()
+        let after = try look(directory)
         let report = Report(
             cache: arguments.cache, entries: max(0, before.entries - after.entries), bytes: max(0, before.bytes - after.bytes))
         let console = Console()
@@ -46,19 +47,19 @@ struct CacheClearCommand: ToolCommand {
     }
 
     /// What there is. A damaged store is an empty one: opening it replaces it.
-    private func look() throws(ToolFailure) -> (entries: Int, bytes: Int, contentVersion: Int, isSealed: Bool) {
+    private func look(_ directory: String) throws(ToolFailure) -> (entries: Int, bytes: Int, contentVersion: Int, isSealed: Bool) {
         do throws(StoreError) {
-            let store = try StoreInspector(directory: arguments.directory)
+            let store = try StoreInspector(directory: directory)
             let totals = try store.totals()
             return (totals.entries, totals.bytes, store.contentVersion, try store.isSealed())
         } catch {
-            guard error.code == .damaged else { throw CacheFolder.failure(error, arguments.directory) }
+            guard error.code == .damaged else { throw CacheFolder.failure(error, directory) }
             return (0, 0, StoredResponse.codingVersion, false)
         }
     }
 
-    private func open(contentVersion: Int) async throws(ToolFailure) -> Store {
-        var configuration = StoreConfiguration(directory: arguments.directory, mode: .shared)
+    private func open(_ directory: String, contentVersion: Int) async throws(ToolFailure) -> Store {
+        var configuration = StoreConfiguration(directory: directory, mode: .shared)
         configuration.contentVersion = contentVersion
         // What is not asked for stays, however much that is.
         configuration.limits.diskBytes = .max
@@ -66,11 +67,11 @@ struct CacheClearCommand: ToolCommand {
         guard await store.opened() != .open else { return store }
         let condition = store.condition
         await store.close()
-        guard case .memoryOnly(let reason) = condition else { throw ToolFailure(.system, "\(arguments.directory): it cannot be opened") }
-        throw ToolFailure(.inUse, "\(arguments.directory): \(reason)\n  end the program that has the cache for itself, and try again")
+        guard case .memoryOnly(let reason) = condition else { throw ToolFailure(.system, "\(directory): it cannot be opened") }
+        throw ToolFailure(.inUse, "\(directory): \(reason)\n  end the program that has the cache for itself, and try again")
     }
 
-    private func clear(_ store: Store) async throws(ToolFailure) {
+    private func clear(_ store: Store, _ directory: String) async throws(ToolFailure) {
         if let url {
             try remove(url, store)
         } else if let partition = arguments.partition {
@@ -78,7 +79,7 @@ struct CacheClearCommand: ToolCommand {
         } else {
             store.removeAll()
         }
-        do throws(StoreError) { try await store.flush() } catch { throw ToolFailure(.system, "\(arguments.directory): \(error)") }
+        do throws(StoreError) { try await store.flush() } catch { throw ToolFailure(.system, "\(directory): \(error)") }
     }
 
     private func remove(_ url: String, _ store: Store) throws(ToolFailure) {

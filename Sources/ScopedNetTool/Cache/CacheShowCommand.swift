@@ -67,7 +67,7 @@ struct CacheShowCommand: ToolCommand {
     }
 
     private func reading<Value>(_ body: () throws(StoreError) -> Value) throws(ToolFailure) -> Value {
-        do throws(StoreError) { return try body() } catch { throw CacheFolder.failure(error, arguments.directory) }
+        do throws(StoreError) { return try body() } catch { throw try CacheFolder.failure(error, arguments.directory) }
     }
 }
 #endif

@@ -20,7 +20,7 @@ struct CacheStatsCommand: ToolCommand {
     func execute() async throws(ToolFailure) {
         let console = Console()
         guard let cache else { return try printAll(console) }
-        let directory = CacheFolder.path(of: cache)
+        let directory = try CacheFolder.path(of: cache)
         let store: StoreInspector
         do throws(StoreError) { store = try StoreInspector(directory: directory) } catch { throw CacheFolder.failure(error, directory) }
         let report = try CacheTotals(name: cache, directory: directory, store, now: .now)
@@ -28,12 +28,12 @@ struct CacheStatsCommand: ToolCommand {
     }
 
     private func printAll(_ console: Console) throws(ToolFailure) {
-        let names = CacheFolder.all
-        if names.isEmpty, !json { return console.report("there are no caches in \(StoreConfiguration.cacheDirectory(""))") }
+        let (home, names) = try CacheFolder.all()
+        if names.isEmpty, !json { return console.report("there are no caches in \(home)") }
         if !json { try console.print(line: CacheTotals.head) }
         for name in names {
-            let directory = StoreConfiguration.cacheDirectory(name)
             do {
+                let directory = try CacheFolder.path(of: name)
                 let store = try StoreInspector(directory: directory)
                 let report = try CacheTotals(name: name, directory: directory, store, now: .now)
                 try console.print(line: json ? JSONText.line(report) : report.line)

@@ -26,7 +26,7 @@ struct CacheVerifyCommand: ToolCommand {
     }
 
     func execute() async throws(ToolFailure) {
-        let directory = CacheFolder.path(of: cache)
+        let directory = try CacheFolder.path(of: cache)
         let console = Console()
         var found = VerificationSummary()
         do throws(StoreError) {

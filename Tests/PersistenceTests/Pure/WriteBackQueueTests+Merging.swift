@@ -176,12 +176,13 @@ extension WriteBackQueueTests {
         #expect(queue.isEmpty && queue.oldest == nil)
     }
 
-    @Test func bodiesThatWereMovedForNothingAreDropped() {
+    @Test func bodiesThatWereMovedForNothingAreDropped() throws {
+        let folder = try TrustedFolder.open("/", creates: false)
         func body(_ isTemporary: Bool) -> EntryBody {
             let layout = FrameLayout(length: 1)
             let file =
                 isTemporary
-                ? BodyFile(temporary: "/nowhere/at-all", descriptor: -1, layout: layout, checksum: 0)
+                ? BodyFile(temporary: .init(folder: folder, name: "nowhere", descriptor: -1), layout: layout, checksum: 0)
                 : BodyFile(stored: "/nowhere/at-all", layout: layout, checksum: 0)
             return EntryBody(storage: .file(file))
         }

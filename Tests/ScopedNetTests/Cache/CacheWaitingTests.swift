@@ -116,6 +116,28 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: folder + "/a/b/c/secret"))
     }
 
+    /// Whoever made the folder could read the key, or have set it.
+    @Test(.enabled(if: geteuid() == 0, "another user's folder can be made by root alone")) func aSecretInAnotherUsersFolderIsNotUsed() {
+        let folder = TemporaryFolder()
+        _ = folder.write(Data(0..<16), to: "secret")
+        chmod(folder.path, 0o755)
+        chown(folder.path, 54_321, 54_321)
+        let first = CacheSecret(directory: folder.path).hash([1, 2, 3])
+        let second = CacheSecret(directory: folder.path).hash([1, 2, 3])
+        #expect(first != second)
+        #expect(folder.names == ["secret"])
+    }
+
+    @Test func aSecretThatOthersMayWriteIsNotUsed() {
+        let folder = TemporaryFolder()
+        chmod(folder.path, 0o700)
+        _ = folder.write(Data(0..<16), to: "secret")
+        chmod(folder.path + "/secret", 0o666)
+        let first = CacheSecret(directory: folder.path).hash([1, 2, 3])
+        let second = CacheSecret(directory: folder.path).hash([1, 2, 3])
+        #expect(first != second)
+    }
+
     @Test func aRefreshBesideAsksTheProgramToo() async throws {
         try await withCache {
             $0.options.shouldCache = { value, _ in (value as? Data) != Data("bad".utf8) }

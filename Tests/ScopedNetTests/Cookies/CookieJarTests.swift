@@ -185,7 +185,7 @@ import Testing
         #expect(PublicSuffixes.contains("github.io") && !PublicSuffixes.isLikely("github.io"))
     }
 
-    @Test func theFolderIsTheUsersState() {
-        #expect(StoreConfiguration.stateDirectory("x").hasSuffix("/x"))
+    @Test func theFolderIsTheUsersState() throws {
+        #expect(try StoreConfiguration.stateDirectory("x").hasSuffix("/x"))
     }
 }
