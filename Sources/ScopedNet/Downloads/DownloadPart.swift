@@ -3,7 +3,8 @@ import Glibc
 /// The part of a file that is being downloaded, and its record: two files beside the target (``PartNames``).
 ///
 /// They may be cut off at any system call (SIGKILL). So the record is written before the first byte and removed before the first byte of
-/// another file, and neither counts without the other. The part is locked (flock(2)) for as long as it is open: other processes see that the
+/// another file, and neither counts without the other. What came is brought to the device now and then, and when the part is closed, and the record says
+/// how much that was: after a loss of power no more than that counts. The part is locked (flock(2)) for as long as it is open: other processes see that the
 /// target is in use, and a crash lets go of it.
 ///
 /// Blocks for as long as the disk does.
@@ -11,6 +12,10 @@ final class DownloadPart: @unchecked Sendable {
     // Safety: used by one thread at a time, whoever has the turn of its `DownloadClaim`.
     let names: PartNames
     private let calls: FileCalls
+    /// The present start of the machine.
+    private let boot: String?
+    /// How much may come before it is brought to the device: what a loss of power costs at most.
+    private let interval: Int64
     private var descriptor: Int32 = -1
     /// Where the next byte goes.
     private(set) var count: Int64 = 0
@@ -19,10 +24,16 @@ final class DownloadPart: @unchecked Sendable {
     /// Of the whole file, if that is known.
     private var total: Int64?
     private(set) var record: PartRecord?
+    /// What was brought to the device, or could not be.
+    private var lastSynchronized: Int64 = 0
 
-    init(_ names: PartNames, calls: FileCalls = .system) {
+    init(
+        _ names: PartNames, calls: FileCalls = .system, boot: String? = MachineBoot.identifier, interval: Int64 = 64 << 20
+    ) {
         self.names = names
         self.calls = calls
+        self.boot = boot
+        self.interval = interval
     }
 
     deinit { close() }
@@ -99,8 +110,8 @@ final class DownloadPart: @unchecked Sendable {
     /// What there is to go on with; nil when the whole file has to be asked for.
     func request(for asked: PartRecord) -> PartRequest? {
         guard isOpen, let record, record.isOf(asked) else { return nil }
-        // The file says how much there is: of the last write all or a part may have come to it.
-        return PartRequest(record, size: size)
+        // The file says how much there is, as long as the machine runs: of the last write all or a part may have come to it.
+        return PartRequest(record, size: record.knownBytes(size: size, boot: boot))
     }
 
     /// The body goes on where the request began.
@@ -117,8 +128,11 @@ final class DownloadPart: @unchecked Sendable {
 
     private func append(to asked: PartRequest, at offset: Int64, end: Int64, total: Int64?) throws(NetworkError) -> Bool {
         // A part that was shorter would get a hole.
-        guard isOpen, record == asked.record, size >= offset else { return false }
+        guard isOpen, record?.isOfSameVersion(as: asked.record) == true, size >= offset else { return false }
         try move(to: offset)
+        lastSynchronized = min(offset, record?.synchronized ?? 0)
+        // From now on the file says again how much there is; of an earlier start of the machine it did not.
+        if record?.boot != boot { note(lastSynchronized) }
         bodyEnd = end
         self.total = total
         return true
@@ -133,17 +147,38 @@ final class DownloadPart: @unchecked Sendable {
         bodyEnd = new?.total
         total = new?.total
         // Where it cannot be written, the download goes on without one.
-        guard let new, new.write(to: names.record, calls) else { return }
+        guard var new else { return }
+        new.boot = boot
+        new.synchronized = nil
+        guard new.write(to: names.record, calls) else { return }
         record = new
     }
 
     /// What there is does not count any more.
     func drop() {
         unlink(names.record)
+        unlink(names.draft)
         record = nil
+        lastSynchronized = 0
         guard isOpen else { return }
         ftruncate(descriptor, 0)
         count = 0
+    }
+
+    /// Brings what has come to the device, and says so in the record: in this order, and only where both can be done.
+    private func synchronize(_ count: Int64) {
+        guard record != nil, count > lastSynchronized else { return }
+        // A disk that cannot do it is not asked again with each write.
+        lastSynchronized = count
+        guard calls.synchronize(descriptor) == 0 else { return }
+        note(count)
+    }
+
+    private func note(_ synchronized: Int64) {
+        guard var new = record else { return }
+        new.synchronized = synchronized
+        new.boot = boot
+        if new.replace(fileAt: names.record, draft: names.draft, calls) { record = new }
     }
 
     private func move(to offset: Int64) throws(NetworkError) {
@@ -168,6 +203,7 @@ final class DownloadPart: @unchecked Sendable {
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             count += Int64(written)
         }
+        if count - lastSynchronized >= interval { synchronize(count) }
     }
 
     // MARK: Ending
@@ -197,6 +233,7 @@ final class DownloadPart: @unchecked Sendable {
         guard calls.rename(names.part, names.target) == 0 else { throw .file(errno, "cannot replace \(names.target)") }
         // In this order: a record without a part is nothing, a complete part without a record would be lost.
         unlink(names.record)
+        unlink(names.draft)
         Glibc.close(descriptor)
         descriptor = -1
         record = nil
@@ -214,8 +251,14 @@ final class DownloadPart: @unchecked Sendable {
             descriptor = -1
         }
         let size = size
-        if record != nil, size > 0 { return size }
+        if record != nil, size > 0 {
+            // Where nothing was written, what an earlier start of the machine left is still in doubt.
+            if record?.boot == boot { synchronize(size) }
+            let known = record?.knownBytes(size: size, boot: boot) ?? 0
+            return known > 0 ? known : nil
+        }
         unlink(names.record)
+        unlink(names.draft)
         unlink(names.part)
         return nil
     }

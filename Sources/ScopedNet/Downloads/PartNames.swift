@@ -4,6 +4,8 @@
 package struct PartNames: Sendable, Hashable {
     package static let partSuffix = ".scopednet-part"
     package static let recordSuffix = ".scopednet-resume"
+    /// Of a record that is being written. No suffix is longer than that of the record.
+    package static let draftSuffix = ".scopednet-draft"
     /// NAME_MAX of Linux, in bytes.
     private static let longest = 255
 
@@ -16,6 +18,7 @@ package struct PartNames: Sendable, Hashable {
     package var target: String { folder + name }
     package var part: String { folder + stem + Self.partSuffix }
     package var record: String { folder + stem + Self.recordSuffix }
+    package var draft: String { folder + stem + Self.draftSuffix }
 
     /// Nil for a path that names no file: empty, or ending in a slash, a dot or two.
     package init?(target: String) {
@@ -42,9 +45,10 @@ package struct PartNames: Sendable, Hashable {
         return beginning + "-" + MessageDigest.sha256.hexadecimal(Array(name.utf8)).prefix(32)
     }
 
-    /// Of a file found in a folder; nil for files that are neither part nor record. `name` is the stem, which the record knows better.
+    /// Of a file found in a folder; nil for files that are neither part nor record nor the draft of one. `name` is the stem, which the record knows better.
     package static func found(_ file: String, in folder: String) -> PartNames? {
-        for suffix in [partSuffix, recordSuffix] where file.utf8.count > suffix.utf8.count && file.utf8.elementsHave(suffix: suffix.utf8) {
+        for suffix in [partSuffix, recordSuffix, draftSuffix]
+        where file.utf8.count > suffix.utf8.count && file.utf8.elementsHave(suffix: suffix.utf8) {
             return PartNames(folder: folder, stem: String(decoding: file.utf8.dropLast(suffix.utf8.count), as: UTF8.self))
         }
         return nil

@@ -4,7 +4,8 @@ import Persistence
 
 /// Where a part of a file came from: what has to be the same for the rest to be the rest of the same file. (pure)
 ///
-/// How much of it there is, the part itself says: the record is written once, before the first byte.
+/// The record is written before the first byte. How much there is, the part itself says as long as the machine runs; after a loss of power its file may be
+/// longer than what came to the device, so that only counts what the record says was brought there before.
 package struct PartRecord: Sendable, Equatable, Codable {
     package static let currentVersion = 1
     /// Larger files are none of ours.
@@ -26,6 +27,10 @@ package struct PartRecord: Sendable, Equatable, Codable {
     /// Nil when the server did not say.
     package var total: Int64?
     package var contentType: String?
+    /// How many bytes of the part are on the device (fdatasync(2)). Nil for none.
+    package var synchronized: Int64?
+    /// The start of the machine in which the part was written (``MachineBoot``).
+    package var boot: String?
 
     package init(name: String, url: String, finalURL: String, fields: [String: String]) {
         self.name = name
@@ -52,11 +57,28 @@ package struct PartRecord: Sendable, Equatable, Codable {
         name.hasSameBytes(as: request.name) && url.hasSameBytes(as: request.url) && fields == request.fields
     }
 
+    /// The same version of the same file, however much there is of it.
+    package func isOfSameVersion(as other: PartRecord) -> Bool {
+        var same = self
+        (same.synchronized, same.boot) = (other.synchronized, other.boot)
+        return same == other
+    }
+
     /// Whether another URL answers for the same file. Queries may differ: those of signed URLs do each time, and the validator has to be
     /// the same as well.
     package func isAnswered(by other: String) -> Bool {
         func place(_ url: String) -> Substring { url[..<(url.utf8.firstIndex(of: UInt8(ascii: "?")) ?? url.endIndex)] }
         return place(finalURL).utf8.elementsEqual(place(other).utf8)
+    }
+
+    /// How many bytes of the part hold what the server sent.
+    ///
+    /// - Parameters:
+    ///   - size: of the part's file.
+    ///   - boot: the present start of the machine; nil where that is not known.
+    package func knownBytes(size: Int64, boot: String?) -> Int64 {
+        if let boot, boot == self.boot { return size }
+        return min(size, synchronized ?? 0)
     }
 
     // MARK: As a file
@@ -72,7 +94,8 @@ package struct PartRecord: Sendable, Equatable, Codable {
     }
 
     private var isSound: Bool {
-        guard version == Self.currentVersion, total ?? 0 >= 0, !name.utf8.contains(0), PartNames(target: name)?.folder.isEmpty == true
+        guard version == Self.currentVersion, total ?? 0 >= 0, synchronized ?? 0 >= 0, !name.utf8.contains(0),
+            PartNames(target: name)?.folder.isEmpty == true
         else { return false }
         if let tag { return lastModified == nil && EntityTag(tag).map { !$0.isWeak } ?? false }
         return lastModified.flatMap { CacheDate.parse($0, now: WallTime(secondsSince1970: 0)) } != nil

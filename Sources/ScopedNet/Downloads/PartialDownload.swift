@@ -15,7 +15,7 @@ public struct PartialDownload: Sendable, Hashable {
     public let url: String
     /// What the server is asked about whether the file is still the same: an entity tag in its quotes, or a date (RFC 9110 section 13.1.5).
     public let validator: String
-    /// How many bytes there are.
+    /// How many bytes there are. After a restart of the machine, those that are known to have come to the device before.
     public let bytes: Int64
     /// Of the whole file; nil when the server has not said.
     public let total: Int64?
@@ -54,7 +54,7 @@ public struct PartialDownload: Sendable, Hashable {
         let now = Date.now.timeIntervalSince1970
         var removed = 0
         for names in try found(in: folder) {
-            let last = [names.part, names.record].compactMap { FileFacts($0)?.changed }.max() ?? 0
+            let last = [names.part, names.record, names.draft].compactMap { FileFacts($0)?.changed }.max() ?? 0
             guard now - last >= age / .seconds(1), (try? remove(names)) != nil else { continue }
             removed += 1
         }
@@ -65,14 +65,14 @@ public struct PartialDownload: Sendable, Hashable {
 
     private init?(_ names: PartNames) {
         guard let record = PartRecord(fileAt: names.record), let validator = record.validator, let part = FileFacts(names.part),
-            part.size > 0, part.size <= record.total ?? .max,
+            case let bytes = record.knownBytes(size: part.size, boot: MachineBoot.identifier), bytes > 0, bytes <= record.total ?? .max,
             // Whoever may write here may write anything: a name that belongs to another part is none.
             PartNames(target: names.folder + record.name)?.part == names.part
         else { return nil }
         file = URL(filePath: names.folder + record.name)
         url = record.url
         self.validator = validator
-        bytes = part.size
+        self.bytes = bytes
         total = record.total
         changed = Date(timeIntervalSince1970: part.changed)
     }

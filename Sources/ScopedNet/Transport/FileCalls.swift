@@ -5,7 +5,9 @@ package struct FileCalls: Sendable {
     package var write: @Sendable (Int32, UnsafeRawPointer?, Int) -> Int
     package var close: @Sendable (Int32) -> Int32
     package var rename: @Sendable (String, String) -> Int32
+    package var synchronize: @Sendable (Int32) -> Int32
 
     package static let system = FileCalls(
-        write: { Glibc.write($0, $1, $2) }, close: { Glibc.close($0) }, rename: { Glibc.rename($0, $1) })
+        write: { Glibc.write($0, $1, $2) }, close: { Glibc.close($0) }, rename: { Glibc.rename($0, $1) },
+        synchronize: { fdatasync($0) })
 }

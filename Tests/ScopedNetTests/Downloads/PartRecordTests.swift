@@ -39,6 +39,8 @@ import Testing
         #expect(try !isTaken { $0.name = "a\0b" })
         #expect(try !isTaken { $0.version = 2 })
         #expect(try !isTaken { $0.total = -1 })
+        #expect(try !isTaken { $0.synchronized = -1 })
+        #expect(try isTaken { $0.synchronized = 0 })
         #expect(try !isTaken { $0.tag = nil })
         #expect(try !isTaken { $0.tag = "W/\"v\"" })
         #expect(try !isTaken { $0.tag = "\"v\"\r\nX: y" })
@@ -49,6 +51,28 @@ import Testing
             })
         #expect(try !isTaken { $0.name = "../x" })
         #expect(try !isTaken { $0.name = "" })
+    }
+
+    @Test func theFileIsBelievedAsLongAsTheMachineRuns() {
+        var record = record
+        #expect(record.knownBytes(size: 700, boot: nil) == 0)
+        #expect(record.knownBytes(size: 700, boot: "now") == 0)
+        record.synchronized = 400
+        #expect(record.knownBytes(size: 700, boot: nil) == 400)
+        record.boot = "now"
+        #expect(record.knownBytes(size: 700, boot: "now") == 700)
+        #expect(record.knownBytes(size: 700, boot: "later") == 400)
+        #expect(record.knownBytes(size: 300, boot: "later") == 300)
+        #expect(record.knownBytes(size: 700, boot: nil) == 400)
+    }
+
+    @Test func aVersionIsTheSameHoweverMuchThereIs() {
+        var more = record
+        more.synchronized = 5
+        more.boot = "b"
+        #expect(more.isOfSameVersion(as: record) && record.isOfSameVersion(as: more))
+        more.tag = "\"v2\""
+        #expect(!more.isOfSameVersion(as: record) && !record.isOfSameVersion(as: more))
     }
 
     @Test func theSameRequestForTheSameFile() {

@@ -30,7 +30,11 @@ import Testing
             wire.download().onDownloadProgress { continuation.yield($0) }.onEnd { _ in continuation.finish() }.start()
             var seen: [TransferProgress] = []
             for await report in reports {
-                if seen.isEmpty { wire.server.releaseStalls() }
+                // The head is here before the server stands still behind it.
+                if seen.isEmpty {
+                    try await wire.server.waitForStalls()
+                    wire.server.releaseStalls()
+                }
                 seen.append(report)
             }
             #expect(seen.first == TransferProgress(completed: 400, total: 1000))
