@@ -58,6 +58,31 @@ package enum DownloadName {
         return PercentEncoding.unescaped(segment) ?? segment
     }
 
+    /// The next name to be tried where one is taken: `report (1).pdf`. The end of a name that says what the file is stays at its end.
+    ///
+    /// - Parameter path: with its folder, which may have dots of its own.
+    static func numbered(_ path: String, _ number: Int) -> String {
+        let bytes = path.utf8
+        let start = bytes.lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:)) ?? bytes.startIndex
+        let name = String(path[start...])
+        let ending = ending(of: name)
+        let mark = " (\(number))"
+        var stem = name.unicodeScalars.dropLast(ending.unicodeScalars.count)
+        while stem.reduce(0, { $0 + UTF8.width($1) }) + mark.utf8.count + ending.utf8.count > maxBytes, !stem.isEmpty { stem.removeLast() }
+        return path[..<start] + String(String.UnicodeScalarView(stem)) + mark + ending
+    }
+
+    /// From the last dot on, if that is no long text; with what is before a coding, as in `.tar.gz`.
+    private static func ending(of name: String) -> String {
+        let scalars = name.unicodeScalars
+        guard let dot = scalars.lastIndex(of: "."), dot > scalars.startIndex, name[dot...].utf8.count <= 32 else { return "" }
+        let stem = scalars[..<dot]
+        if let inner = stem.lastIndex(of: "."), inner > scalars.startIndex, String(stem[inner...]) == ".tar" {
+            return String(name[inner...])
+        }
+        return String(name[dot...])
+    }
+
     // MARK: What is safe
 
     /// Nil where nothing is left.

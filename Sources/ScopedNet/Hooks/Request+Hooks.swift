@@ -97,7 +97,8 @@ extension Request {
     // MARK: Files
 
     /// Decides where the file of a download goes, when its response is accepted and before the first byte is written. Answers a file URL; one that
-    /// ends with a slash is a folder, and the name in it the server's, made safe, or that of the URL. Of stored responses, too.
+    /// ends with a slash is a folder, and the name in it the server's, made safe, or that of the URL; one that is taken gets a number, and replaces
+    /// nothing. Of stored responses, too.
     @discardableResult
     public func onDestination(
         fileID: StaticString = #fileID, line: Int = #line,

@@ -27,7 +27,8 @@ public struct ResponseDisposition: Sendable {
     /// The body goes to a file, by the rules of downloads: written beside it and moved there in one step on success only. ``Response/file`` says
     /// where it is. The response is not stored in the cache, and ``RequestHooks/destination`` is not asked.
     ///
-    /// - Parameter file: a file URL. One that ends with a slash is a folder; the name is then the server's, made safe, or that of the URL.
+    /// - Parameter file: a file URL. One that ends with a slash is a folder; the name is then the server's, made safe, or that of the URL, with a
+    ///   number where it is taken.
     public static func download(to file: URL) -> ResponseDisposition { ResponseDisposition(kind: .download(file)) }
 }
 
@@ -40,7 +41,8 @@ public struct DownloadArrival: Sendable {
     public let head: ResponseHead
     /// Where the file goes unless the hook says otherwise.
     public let proposed: URL
-    /// What the server calls it (RFC 6266), else the end of the URL: without folders, control characters and leading dots.
+    /// What the server calls it (RFC 6266), else the end of the URL: without folders, control characters and leading dots. A file of that name may be
+    /// there: a hook that answers the folder leaves it alone, one that answers a whole path replaces it.
     public let suggestedName: String
 }
 

@@ -6,7 +6,7 @@ struct ResponseQuestion: Sendable {
         /// As without hooks.
         case usual
         case cancel
-        case file(String)
+        case file(DownloadPlace)
         case fail(any Error)
     }
 
@@ -53,14 +53,6 @@ struct ResponseQuestion: Sendable {
             return .fail(NetworkError(.invalidOption, phase: .receiving, message: "the destination of a download must be a file URL"))
         }
         guard !path.utf8.contains(0) else { return .fail(NetworkError.nulInPath(path, .fileUnwritable)) }
-        return .file(DownloadName.path(path, head: arrival.head, url: arrival.url))
-    }
-}
-
-extension DownloadName {
-    /// A path that ends with a slash is a folder, and needs a name.
-    static func path(_ given: String, head: ResponseHead, url: String) -> String {
-        guard given.hasSuffix("/") else { return given }
-        return given + name(contentDisposition: head["content-disposition"], url: url)
+        return .file(DownloadPlace(path, head: arrival.head, url: arrival.url))
     }
 }

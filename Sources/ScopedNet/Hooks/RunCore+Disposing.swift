@@ -36,7 +36,7 @@ extension RunCore {
         // Through a cache comes what is of another type, too; that is an error, and no question.
         guard disposition != nil || destination != nil, acceptsType(head, isEmpty: head.contentLength == 0) else { return nil }
         let question = ResponseQuestion(
-            arrival: arrival(head), disposition: disposition, destination: destination, path: downloadPath(head), admit: admission)
+            arrival: arrival(head), disposition: disposition, destination: destination, path: downloadPlace(head)?.path, admit: admission)
         return HookQuestion { await question.answer() }
     }
 
@@ -60,8 +60,8 @@ extension RunCore {
         guard held.isWanted else { return }
         switch answer {
         case .usual: allow(head, held, usual)
-        case .file(let path):
-            let file = FileSink(destination: path)
+        case .file(let place):
+            let file = FileSink(place)
             allow(head, held, (.file(file), file))
         case .fail(let error): refuse(hookError(error), held, transfer)
         case .cancel:
@@ -153,8 +153,8 @@ extension RunCore {
     // MARK: Files
 
     /// Where a download goes without hooks: in a folder by the name the response has.
-    func downloadPath(_ head: ResponseHead) -> String? {
-        template.destination.map { DownloadName.path($0, head: head, url: intent.url.string) }
+    func downloadPlace(_ head: ResponseHead) -> DownloadPlace? {
+        template.destination.map { DownloadPlace($0, head: head, url: intent.url.string) }
     }
 
     private func fileQuestion(_ head: ResponseHead, _ path: String) -> HookQuestion<ResponseQuestion.Answer>? {
@@ -166,12 +166,12 @@ extension RunCore {
     /// Of a stored response.
     ///
     /// - Returns: false when nobody has to be asked.
-    func askForFile(_ head: ResponseHead, next: @escaping @Sendable (RunCore, String) -> Void) -> Bool {
-        guard let path = downloadPath(head), let question = fileQuestion(head, path) else { return false }
+    func askForFile(_ head: ResponseHead, next: @escaping @Sendable (RunCore, DownloadPlace) -> Void) -> Bool {
+        guard let place = downloadPlace(head), let question = fileQuestion(head, place.path) else { return false }
         ask(question) { (run: RunCore, answer: ResponseQuestion.Answer) in
             switch answer {
-            case .usual, .cancel: next(run, path)
-            case .file(let path): next(run, path)
+            case .usual, .cancel: next(run, place)
+            case .file(let other): next(run, other)
             case .fail(let error): run.fail(run.hookError(error), turn: nil)
             }
         }

@@ -144,8 +144,8 @@ extension RunCore {
             if !result.body.isEmpty { _ = result.body.withUnsafeBytes { stream.offer($0) } }
             stream.finish(nil)
         }
-        let isAsked = askForFile(hop.head) { run, path in
-            run.drive.file = FileSink(destination: path)
+        let isAsked = askForFile(hop.head) { run, place in
+            run.drive.file = FileSink(place)
             run.stand(result, turn: nil)
         }
         if !isAsked { stand(result, turn: nil) }

@@ -83,20 +83,20 @@ extension RunCore {
     /// The body goes from file to file, as a transfer would have written it: coded as it was stored, and decoded when it is committed.
     private func askAndFillFile(_ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
         let head = ResponseHead(answer.head)
-        let isAsked = askForFile(head) { run, path in
+        let isAsked = askForFile(head) { run, place in
             run.enter(.working)
             WorkPool.shared.submit([
                 {
                     guard run.mayGoOn else { return run.abandonWork() }
-                    run.fillFile(path, answer, range, use, isValidated)
+                    run.fillFile(place, answer, range, use, isValidated)
                 }
             ])
         }
-        if !isAsked, let path = downloadPath(head) { fillFile(path, answer, range, use, isValidated) }
+        if !isAsked, let place = downloadPlace(head) { fillFile(place, answer, range, use, isValidated) }
     }
 
-    private func fillFile(_ path: String, _ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
-        let file = FileSink(destination: path)
+    private func fillFile(_ place: DownloadPlace, _ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
+        let file = FileSink(place)
         switch use.found.entries[answer.candidate].copy(range, to: file, while: { mayGoOn }) {
         case .copied:
             drive.file = file

@@ -15,8 +15,8 @@ extension RunCore {
     /// Where the body goes. Whoever has the run; nothing is opened yet.
     func place(_ head: ResponseHead) -> (to: BodyDestination, file: FileSink?) {
         if let stream { return (.stream(stream), nil) }
-        if let path = downloadPath(head) {
-            let file = FileSink(destination: path)
+        if let place = downloadPlace(head) {
+            let file = FileSink(place)
             return (.file(file), file)
         }
         return (decoder.wantsBody ? .memory(limit: template.options.maxBodyBytes) : .memoryPrefix(limit: 0, isWanted: true), nil)
@@ -117,7 +117,7 @@ extension RunCore {
     /// - Parameter late: a body that came before it was known to be what was asked for; empty nearly always.
     private func commitFile(_ head: ResponseHead, _ late: Data) throws(NetworkError) -> FileSink? {
         // An empty body never reached the sink.
-        guard let file = drive.file ?? downloadPath(head).map({ FileSink(destination: $0) }) else { return nil }
+        guard let file = drive.file ?? downloadPlace(head).map({ FileSink($0) }) else { return nil }
         drive.file = nil
         if !late.isEmpty { try file.write(late) }
         try commit(file, coding: head.appliedCoding)

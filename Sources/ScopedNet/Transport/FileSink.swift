@@ -8,24 +8,31 @@ import Glibc
 public final class FileSink: @unchecked Sendable {
     // Safety: `descriptor`, `count` and `beginning` are touched by the transport's thread between head and finish, and by the pipeline
     // after the finish was handed over; never by both at once (contract 3 of `Transport`).
-    public let destination: String
-    private let temporary: String
+    /// Where the file goes; once it is there, its name, which may be another where the server had named it.
+    public private(set) var destination: String
+    private let placement: FilePlacement
     private let calls: FileCalls
+    /// A file that is there already stays.
+    private let keepsExisting: Bool
     /// The part that is written instead of a temporary file; it is the claim's to keep or to remove.
     private let part: DownloadClaim?
     /// What there is of another file gives way to the first byte, and not before.
     private var beginning: (claim: DownloadClaim, record: PartRecord?)?
     private let refusal: NetworkError?
     private var descriptor: Int32 = -1
+    private var isNamed = false
     private(set) var count: Int64 = 0
 
-    package init(destination: String, calls: FileCalls = .system) {
+    package init(destination: String, keepsExisting: Bool = false, calls: FileCalls = .system) {
         self.destination = destination
         self.calls = calls
+        self.keepsExisting = keepsExisting
         part = nil
         refusal = nil
-        temporary = Self.temporaryName(for: destination)
+        placement = FilePlacement(beside: destination, calls)
     }
+
+    convenience init(_ place: DownloadPlace) { self.init(destination: place.path, keepsExisting: place.isNamedByServer) }
 
     /// The body goes on with the part of a download.
     init(part: DownloadClaim, destination: String, count: Int64) {
@@ -34,7 +41,8 @@ public final class FileSink: @unchecked Sendable {
         self.count = count
         refusal = nil
         calls = .system
-        temporary = ""
+        keepsExisting = false
+        placement = FilePlacement(beside: destination, calls)
     }
 
     /// The body is a whole file, and the part is begun anew with it; without a record nothing of it is kept for another run.
@@ -44,7 +52,8 @@ public final class FileSink: @unchecked Sendable {
         part = record == nil ? nil : claim
         refusal = nil
         calls = .system
-        temporary = record == nil ? Self.temporaryName(for: destination) : ""
+        keepsExisting = false
+        placement = FilePlacement(beside: destination, calls)
     }
 
     /// Takes nothing: the transfer ends with its first byte.
@@ -53,23 +62,13 @@ public final class FileSink: @unchecked Sendable {
         part = nil
         destination = ""
         calls = .system
-        temporary = ""
+        keepsExisting = false
+        placement = FilePlacement(beside: "", calls)
     }
 
     deinit { discard() }
 
     var isPart: Bool { part != nil }
-
-    private static func temporaryName(for destination: String) -> String {
-        stem(destination) + ".scopednet-\(getpid())-\(Identifier.next())"
-    }
-
-    /// A name in the folder of the destination that leaves room for a suffix: 255 bytes are the most (NAME_MAX), 4 a letter at most.
-    private static func stem(_ destination: String) -> String {
-        // Bytes: a slash with an accent behind it is another `Character`.
-        let start = destination.utf8.lastIndex(of: UInt8(ascii: "/")).map(destination.utf8.index(after:)) ?? destination.startIndex
-        return destination[..<start] + String(String.UnicodeScalarView(destination[start...].unicodeScalars.prefix(48)))
-    }
 
     /// rename(2) replaces devices, FIFOs and sockets, too: for root a download to `/dev/null` would be the end of it.
     static func checkDestination(_ destination: String) throws(NetworkError) {
@@ -91,9 +90,9 @@ public final class FileSink: @unchecked Sendable {
 
     private func open() throws(NetworkError) {
         guard descriptor < 0 else { return }
-        try Self.checkDestination(destination)
-        descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, Self.mode(for: destination))
-        if descriptor < 0 { throw .file(errno, "cannot create \(temporary)") }
+        if !keepsExisting { try Self.checkDestination(destination) }
+        (descriptor, isNamed) = placement.open(keepsExisting ? 0o644 : Self.mode(for: destination))
+        if descriptor < 0 { throw .file(errno, "cannot create \(placement.temporary)") }
     }
 
     /// Before the first byte, and before the end where there is none. Idempotent.
@@ -116,10 +115,10 @@ public final class FileSink: @unchecked Sendable {
             let written = calls.write(descriptor, rest.baseAddress, rest.count)
             if written < 0 {
                 if errno == EINTR { continue }
-                throw .file(errno, "cannot write \(temporary)")
+                throw .file(errno, "cannot write \(destination)")
             }
             // No system does so for a file; a loop without an end would be the worse answer.
-            if written == 0 { throw .file(EIO, "cannot write \(temporary)") }
+            if written == 0 { throw .file(EIO, "cannot write \(destination)") }
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             count += Int64(written)
         }
@@ -141,19 +140,31 @@ public final class FileSink: @unchecked Sendable {
         try open()
         if let coding, count > 0, let decoder = ContentDecoder.make(for: coding, limits: limits) { try undo(decoder) }
         var code = synchronizes && fsync(descriptor) != 0 ? errno : 0
-        // The number is free whatever it answers: close(2) on Linux never leaves it open.
-        if calls.close(descriptor) != 0, code == 0 { code = errno }
-        descriptor = -1
+        // Late errors (NFS, quotas) are told at a close; a file without a name would be gone with
+        // its last descriptor. A second one is free whatever close(2) answers.
+        let second = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        if second >= 0, calls.close(second) != 0, code == 0 { code = errno }
         guard code == 0 else {
-            unlink(temporary)
-            throw .file(code, "cannot finish \(temporary)")
+            discard()
+            throw .file(code, "cannot finish \(destination)")
         }
-        guard calls.rename(temporary, destination) == 0 else {
-            let code = errno
-            unlink(temporary)
-            throw .file(code, "cannot replace \(destination)")
-        }
+        try place()
         if synchronizes { Self.synchronizeFolder(of: destination) }
+    }
+
+    private func place() throws(NetworkError) {
+        defer {
+            close(descriptor)
+            descriptor = -1
+        }
+        if keepsExisting {
+            guard let name = placement.place(at: destination, descriptor, isNamed: isNamed) else {
+                throw .file(errno, "cannot create \(destination)")
+            }
+            destination = name
+        } else if !placement.replace(destination, descriptor, isNamed: isNamed) {
+            throw .file(errno, "cannot replace \(destination)")
+        }
     }
 
     /// A new name is on the device with its folder (fsync(2)). Not every file system can do it.
@@ -167,11 +178,12 @@ public final class FileSink: @unchecked Sendable {
 
     /// Decodes into a second file and goes on with that. Servers may send a coding that was not asked for.
     private func undo(_ decoder: ContentDecoder) throws(NetworkError) {
-        let coded = Glibc.open(temporary, O_RDONLY | O_CLOEXEC)
-        guard coded >= 0 else { throw .file(errno, "cannot read \(temporary)") }
-        defer { close(coded) }
+        guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw .file(errno, "cannot read \(destination)") }
         // The coded bytes live on in the open descriptor; the name is free for the decoded ones.
-        discard()
+        let coded = descriptor
+        defer { close(coded) }
+        if isNamed { unlink(placement.temporary) }
+        descriptor = -1
         count = 0
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }
@@ -204,7 +216,7 @@ public final class FileSink: @unchecked Sendable {
         close(descriptor)
         descriptor = -1
         count = 0
-        unlink(temporary)
+        if isNamed { unlink(placement.temporary) }
     }
 }
 

@@ -1,5 +1,6 @@
 import CleanSlate
 import Foundation
+import Glibc
 import HTTPTypes
 import ScopedNetTestServer
 import Testing
@@ -66,8 +67,42 @@ struct DestinationHookTests {
             #expect(try await wire.session.download(wire.url + "/old", to: folderURL).value() == file("name.bin"))
             let (given, target) = (file("given"), folderURL)
             let hooked = wire.session.download(wire.url + "/get", to: given).onDestination { _ in target }
-            #expect(try await hooked.value() == file("keys.txt"))
-            #expect(folder.names == ["keys.txt", "name.bin", "plain.txt"])
+            #expect(try await hooked.value() == file("keys (1).txt"))
+            #expect(folder.names == ["keys (1).txt", "keys.txt", "name.bin", "plain.txt"])
+        }
+    }
+
+    /// The server's word must not choose which of the user's files goes (RFC 6266 section 4.3).
+    @Test func aNameOfTheServersReplacesNothing() async throws {
+        try await withWire { wire async throws in
+            _ = folder.write("mine", to: "keys.txt")
+            mkdir(folder.path + "/keys (1).txt", 0o700)
+            symlink("nowhere", folder.path + "/keys (2).txt")
+            wire.server.on("/get", .ok("2").header("Content-Disposition", "attachment; filename=keys.txt"))
+            let response = try await wire.session.download(wire.url + "/get", to: folderURL).response()
+            #expect(response.value == file("keys (3).txt") && response.file == response.value)
+            #expect(folder.contents(of: "keys.txt") == Data("mine".utf8))
+            #expect(folder.contents(of: "keys (3).txt") == Data("2".utf8))
+            let target = folderURL
+            let disposed = wire.session.download(wire.url + "/get", to: file("given")).onDisposition { _ in .download(to: target) }
+            #expect(try await disposed.value() == file("keys (4).txt"))
+            // A file that the program names is replaced, as ever.
+            #expect(try await wire.session.download(wire.url + "/get", to: file("keys.txt")).value() == file("keys.txt"))
+            #expect(folder.contents(of: "keys.txt") == Data("2".utf8))
+            #expect(folder.names == ["keys (1).txt", "keys (2).txt", "keys (3).txt", "keys (4).txt", "keys.txt"])
+        }
+    }
+
+    @Test func manyFilesOfOneNameAtOnceAreManyFiles() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/get", .ok(.bytes(Array(bytes(100_000)))).header("Content-Disposition", "attachment; filename=a.bin"))
+            let target = folderURL
+            let files = try await withThrowingTaskGroup(of: URL.self) { group in
+                for _ in 0..<8 { group.addTask { try await wire.session.download(wire.url + "/get", to: target).value() } }
+                return try await group.reduce(into: Set<URL>()) { $0.insert($1) }
+            }
+            #expect(files.count == 8 && folder.names.count == 8)
+            for name in folder.names { #expect(folder.contents(of: name).isSame(as: bytes(100_000))) }
         }
     }
 

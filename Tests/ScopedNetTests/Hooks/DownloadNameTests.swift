@@ -34,6 +34,22 @@ import Testing
         #expect(!name.contains(".scopednet-") && name.hasPrefix("a"))
     }
 
+    @Test(arguments: [
+        ("/f/report.pdf", 1, "/f/report (1).pdf"), ("report.pdf", 12, "report (12).pdf"), ("/f.d/report", 2, "/f.d/report (2)"),
+        ("/f/a.tar.gz", 1, "/f/a (1).tar.gz"), ("/f/a.b.gz", 1, "/f/a.b (1).gz"), ("/f/.hidden", 1, "/f/.hidden (1)"),
+        ("/f/.tar.gz", 1, "/f/.tar (1).gz"), ("/f/a (1).txt", 1, "/f/a (1) (1).txt"), ("/f/a.", 1, "/f/a (1)."),
+    ])
+    func aNameThatIsTakenGetsANumber(path: String, number: Int, expected: String) {
+        #expect(DownloadName.numbered(path, number) == expected)
+    }
+
+    @Test func aNumberedNameIsNoLongerThanANameMayBe() {
+        let long = String(repeating: "ü", count: 125) + ".text"
+        let numbered = DownloadName.numbered("/f/" + long, 10)
+        #expect(numbered.hasPrefix("/f/üü") && numbered.hasSuffix("ü (10).text"))
+        #expect(numbered.utf8.count - 3 <= DownloadName.maxBytes && numbered.utf8.count - 3 > DownloadName.maxBytes - 2)
+    }
+
     @Test func aBadExtendedNameLeavesThePlainOne() {
         #expect(name("attachment; filename*=UTF-8''%ff; filename=plain") == "plain")
     }
