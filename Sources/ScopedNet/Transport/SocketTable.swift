@@ -42,9 +42,13 @@ struct SocketTable {
         entries[Int(descriptor)] = Entry(isOurs: true)
     }
 
-    /// close(2) removes a descriptor from epoll by itself.
+    /// Takes a descriptor out that is about to be closed.
+    ///
+    /// close(2) does so by itself only when nobody else has the socket open (epoll(7), Q6): a child of fork(2) without exec has. Its events would
+    /// then wake the thread again and again, and nothing could take it out any more.
     mutating func closing(_ descriptor: Int32) {
         guard entries.indices.contains(Int(descriptor)) else { return }
+        remove(descriptor)
         entries[Int(descriptor)] = Entry()
     }
 
