@@ -12,6 +12,9 @@ package protocol Timing: Sendable {
 package struct SystemTiming: Timing {
     package init() {}
 
+    /// A queue of the library's own: in the global one, timers stand behind whatever the host program blocks there, for as long as that lasts.
+    private static let queue = DispatchQueue(label: "scopednet.timers")
+
     package func now() -> UInt64 { monotonicNow() }
 
     package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancellable {
@@ -22,7 +25,7 @@ package struct SystemTiming: Timing {
         private let item: Lock<DispatchSourceTimerBox?>
 
         init(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
-            let timer = DispatchSource.makeTimerSource(queue: .global())
+            let timer = DispatchSource.makeTimerSource(queue: SystemTiming.queue)
             item = Lock(DispatchSourceTimerBox(timer: timer))
             LiveObjects.born(.timer)
             timer.setEventHandler { [self] in
