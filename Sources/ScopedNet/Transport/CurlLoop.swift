@@ -340,6 +340,7 @@ final class CurlLoop {
     private func runClocks() {
         guard nextSweep <= now else { return }
         nextSweep = Self.never
+        takeWhatCame()
         var goesOn = false
         for easy in active.values {
             if easy.goesOnInPace(now: now) { goesOn = flow(easy, true) }
@@ -351,6 +352,16 @@ final class CurlLoop {
             }
         }
         if goesOn || nextCurlDeadline <= now { kick() }
+    }
+
+    /// Takes what has come since the clock was read.
+    ///
+    /// A process that stood still (SIGSTOP, a frozen cgroup) goes on behind its last look at the sockets, and then reads a clock that is seconds
+    /// later: what came meanwhile counts before any clock runs out.
+    private func takeWhatCame() {
+        var events = [epoll_event](repeating: epoll_event(), count: 256)
+        let count = sockets.wait(into: &events, timeout: 0)
+        handle(events, count)
     }
 
     /// Milliseconds for epoll_wait(2); -1 when nothing is due.
