@@ -97,8 +97,10 @@ package final class ProgramRun: @unchecked Sendable {
         await Self.onThread { self.blockUntilOutput(isRight) }
     }
 
-    /// Waits for the end of the process and of what it writes. Killed after two minutes: a status of -1 says so.
-    package func result() async -> ProgramResult { await Self.onThread { self.blockUntilResult() } }
+    /// Waits for the end of the process and of what it writes. Killed after so many seconds: a status of -1 says so.
+    package func result(within seconds: Double = 120) async -> ProgramResult {
+        await Self.onThread { self.blockUntilResult(within: seconds) }
+    }
 
     package func blockUntilOutput(_ isRight: (_ output: String, _ errors: String) -> Bool) -> Bool {
         let deadline = Date(timeIntervalSinceNow: 60)
@@ -110,8 +112,8 @@ package final class ProgramRun: @unchecked Sendable {
         return true
     }
 
-    package func blockUntilResult() -> ProgramResult {
-        let deadline = Date(timeIntervalSinceNow: 120)
+    package func blockUntilResult(within seconds: Double = 120) -> ProgramResult {
+        let deadline = Date(timeIntervalSinceNow: seconds)
         condition.lock()
         defer { condition.unlock() }
         while status == nil || openStreams > 0 {
