@@ -150,7 +150,8 @@ extension StoreFaultLab {
     }
 
     private func keptRecord(of store: Store, isDone: Bool, isReplaced: Bool) async -> String? {
-        guard setting.path != .make, !isReplaced else { return nil }
+        // One error costs no record, whatever becomes of the entries beside it.
+        guard setting.path != .make, !isReplaced || !isBreaking else { return nil }
         let found = try? await store.record("r", in: "n").map { String(decoding: $0.data, as: UTF8.self) }
         let isRight = setting.path == .setRecord ? found == "new" || !isDone && found == "old" : found == "old"
         return isRight ? nil : "the record is \(found ?? "gone")"

@@ -11,6 +11,8 @@ final class StoreFaultLab {
     let folder: String
     private var lines: [String] = []
     private(set) var isGood = true
+    /// The disk stays broken after the call that fails.
+    private(set) var isBreaking = false
     /// What is there between two rounds. Taken once, so that what each round leaves behind adds up and shows.
     private var baseline = ProcessInventory.now()
 
@@ -29,6 +31,7 @@ final class StoreFaultLab {
         if let problem = try await take(failing: 0).problem { complain("without a failing call: \(problem)") }
         for isBreaking in [false, true] {
             faults_disk_stays_broken(isBreaking ? 1 : 0)
+            self.isBreaking = isBreaking
             try await failEach(isBreaking)
         }
         write()

@@ -14,11 +14,7 @@ enum DatabaseFailure: Error, Sendable, Equatable {
 
     /// By SQLite's extended result code (https://sqlite.org/rescode.html).
     init(code: Int32, message: String) {
-        self =
-            switch code {
-            case Self.readFailed, Self.shortRead: .corrupt(message)
-            default: Self.primary(code & 0xff, message)
-            }
+        self = Self.primary(code & 0xff, message)
     }
 
     init(_ error: any Error) {
@@ -39,11 +35,9 @@ enum DatabaseFailure: Error, Sendable, Equatable {
         // A missing table or column, and content no statement here writes: somebody else's file, or a damaged one.
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_SCHEMA:
             .corrupt(message)
+        // SQLITE_IOERR among them, whatever the system refused: that a disk could not be read once says nothing of what is on it. A file that is
+        // cut short or damaged is SQLITE_CORRUPT when it is opened again.
         default: .unavailable(message)
         }
     }
-
-    // SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ: function-like macros, which Swift does not import.
-    private static let readFailed: Int32 = SQLITE_IOERR | 1 << 8
-    private static let shortRead: Int32 = SQLITE_IOERR | 2 << 8
 }

@@ -10,7 +10,7 @@ extension StoreDatabase {
                     "INSERT OR REPLACE INTO record(namespace, name, data, expires, checksum) VALUES(?, ?, ?, ?, ?)",
                     [
                         .bytes(namespace), .bytes(record.name), .blob(record.data),
-                        record.expires.map { .integer($0.milliseconds) } ?? .null, .integer(checksum(record, in: namespace)),
+                        record.expires.map { .integer($0.milliseconds) } ?? .null, .integer(record.checksum(in: namespace, seed: seed)),
                     ])
             }
         }
@@ -30,7 +30,9 @@ extension StoreDatabase {
             ) { row in
                 let record = StoreRecord(
                     name: row.string(0), data: row.data(1), expires: row.isNull(2) ? nil : Date(milliseconds: row.integer(2)))
-                guard checksum(record, in: namespace) == row.integer(3) else { throw DatabaseFailure.corrupt("a record is damaged") }
+                guard record.checksum(in: namespace, seed: seed) == row.integer(3) else {
+                    throw DatabaseFailure.corrupt("a record is damaged")
+                }
                 records.append(try opened(record, in: namespace))
             }
             return records
@@ -51,14 +53,5 @@ extension StoreDatabase {
 
     func removeRecords(expiredBefore now: Int64) throws(DatabaseFailure) {
         try write { try $0.run("DELETE FROM record WHERE expires <= ?", [.integer(now)]) }
-    }
-
-    private func checksum(_ record: StoreRecord, in namespace: String) -> Int64 {
-        var sum = Checksum(seed: seed)
-        sum.add(namespace)
-        sum.add(record.name)
-        sum.add(record.data)
-        sum.add(record.expires?.milliseconds ?? -1)
-        return sum.stored
     }
 }

@@ -37,7 +37,9 @@ final class StoreDatabase: Sendable {
     }
 
     /// Opens the database, or makes it. The folder is prepared, and its lock held.
-    init(_ folder: StoreFolder, _ options: Options) throws(DatabaseFailure) {
+    ///
+    /// - Parameter newSeed: of a database that is made; a random one when nil.
+    init(_ folder: StoreFolder, _ options: Options, newSeed: UInt64? = nil) throws(DatabaseFailure) {
         self.options = options
         origin = Int64.random(in: 1...Int64.max)
         do {
@@ -45,12 +47,13 @@ final class StoreDatabase: Sendable {
             self.folder = folder
             try folder.makeDatabaseFile()
             let path = folder.database
+            let newSeed = newSeed.map { Int64(bitPattern: $0) } ?? Int64.random(in: Int64.min...Int64.max)
             let writer = try DatabaseQueue(
                 path: path, configuration: Schema.configuration(path, readonly: false, secureDelete: options.secureDelete))
             self.writer = writer
             seed = try writer.writeWithoutTransaction { database in
                 try Self.switchToWAL(database)
-                try Schema.establish(database, contentVersion: options.contentVersion, seed: Int64.random(in: Int64.min...Int64.max))
+                try Schema.establish(database, contentVersion: options.contentVersion, seed: newSeed)
                 try Self.claim(database, for: options.sealing)
                 guard let seed = try database.integer("SELECT seed FROM total WHERE id = 1") else {
                     throw DatabaseFailure.corrupt("the file has no totals")

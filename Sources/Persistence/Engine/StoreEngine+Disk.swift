@@ -23,13 +23,16 @@ extension StoreEngine {
         Result { () throws(DatabaseFailure) in try StoreDatabase(folder, options) }
     }
 
-    /// Removes the files and makes new ones, alone with them.
+    /// Removes the files and makes new ones, alone with them. Records that can be read go into the new ones.
     private func remake(_ lock: LockFile, _ reason: String) throws -> StoreDatabase {
         guard !isShared || lock.makeExclusive() else {
             throw DatabaseFailure.unavailable("the store is damaged, and others still use it: \(reason)")
         }
+        let salvage = try RecordSalvage(of: folder, fingerprint: configuration.sealing?.fingerprint)
         try folder.removeDatabase()
-        let database = try StoreDatabase(folder, options)
+        let database = try StoreDatabase(folder, options, newSeed: salvage?.seed)
+        // A disk that does not take them is not there for entries either.
+        if let salvage { try database.write(salvage) }
         guard !isShared || lock.makeShared() else { throw DatabaseFailure.unavailable("others took the store") }
         return database
     }

@@ -21,7 +21,8 @@ public struct StoreConfiguration: Sendable {
     public var limits: StoreLimits
     /// In private mode too, every change is written at once. It costs a transaction for each.
     public var writesThrough = false
-    /// Of what you put in the metadata. A store with another one is replaced, so raise it when you could not read the old any more.
+    /// Of what you put in the metadata. The entries of a store with another one are dropped, so raise it when you could not read the old any more;
+    /// records stay.
     /// Between 0 and 1,048,575.
     public var contentVersion = 0
     /// Whether SQLite overwrites what is deleted. Large bodies are removed, not overwritten.

@@ -2,7 +2,8 @@
 public enum StoreEvent: Sendable, Hashable {
     /// Open and usable, at the start or again.
     case opened
-    /// The files were not those of this store, or damaged, and were replaced by an empty one.
+    /// The files were not those of this store, or damaged, and were replaced. Entries are gone; records (``StoreRecord``) that could be read are
+    /// kept, unless the files were another program's or written with another key.
     case replaced(reason: String)
     /// There is no disk: memory goes on alone.
     case lostDisk(reason: String)
