@@ -208,6 +208,17 @@ if !leanBuild {
         // What becomes of a session and a monitor on the other side of fork(2): no test process may do that to itself.
         .executableTarget(
             name: "ForkProbe", dependencies: ["ScopedNet", "Reachability"], path: "Tests/ForkProbe", swiftSettings: settings),
+        // Programs in trouble: full and frozen disks, a dead resolver, a stepped clock, no descriptors.
+        .target(name: "CHostile", path: "Tests/CHostile"),
+        .executableTarget(
+            name: "HostileProbe",
+            dependencies: ["CHostile", "CleanSlate", "Persistence", "ScopedNet", "TestProcesses"],
+            path: "Tests/HostileProbe", swiftSettings: settings),
+        .testTarget(
+            name: "HostileTests",
+            dependencies: ["CleanSlate", "HostileProbe", "ScopedNet", "ScopedNetTestServer", "TestProcesses"],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "ScopedNetTool",
             dependencies: [
