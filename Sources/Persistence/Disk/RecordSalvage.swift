@@ -33,7 +33,7 @@ struct RecordSalvage {
         guard Files.status(of: folder.database) != nil else { return nil }
         do {
             // Not read-only: what the log has is put in order first, as for every user of the file.
-            let configuration = Schema.configuration(readonly: false, secureDelete: false)
+            let configuration = Schema.configuration(folder.database, readonly: false, secureDelete: false)
             let queue = try DatabaseQueue(path: folder.database, configuration: configuration)
             defer { try? queue.close() }
             guard let seed = try queue.unsafeRead({ try Self.seed(of: $0, fingerprint) }) else { return nil }
