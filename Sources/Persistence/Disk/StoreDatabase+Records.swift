@@ -3,8 +3,15 @@ import GRDB
 
 extension StoreDatabase {
     func write(_ records: [StoreRecord], in namespace: String) throws(DatabaseFailure) {
+        try write(RecordChange(kept: records), in: namespace)
+    }
+
+    /// All of it or nothing.
+    func write(_ change: RecordChange, in namespace: String) throws(DatabaseFailure) {
         try write { database in
-            for plain in records {
+            if change.replacesAll { try remove(nil, in: namespace, database) }
+            if !change.gone.isEmpty { try remove(change.gone, in: namespace, database) }
+            for plain in change.kept {
                 let record = try stored(plain, in: namespace)
                 try database.run(
                     "INSERT OR REPLACE INTO record(namespace, name, data, expires, checksum) VALUES(?, ?, ?, ?, ?)",
@@ -40,14 +47,16 @@ extension StoreDatabase {
     }
 
     func removeRecords(_ names: [String]?, in namespace: String) throws(DatabaseFailure) {
-        try write { database in
-            guard let names else {
-                try database.run("DELETE FROM record WHERE namespace = ?", [.bytes(namespace)])
-                return
-            }
-            for name in names {
-                try database.run("DELETE FROM record WHERE namespace = ? AND name = ?", [.bytes(namespace), .bytes(name)])
-            }
+        try write { try remove(names, in: namespace, $0) }
+    }
+
+    private func remove(_ names: [String]?, in namespace: String, _ database: Database) throws {
+        guard let names else {
+            try database.run("DELETE FROM record WHERE namespace = ?", [.bytes(namespace)])
+            return
+        }
+        for name in names {
+            try database.run("DELETE FROM record WHERE namespace = ? AND name = ?", [.bytes(namespace), .bytes(name)])
         }
     }
 

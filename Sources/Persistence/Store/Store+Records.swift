@@ -14,7 +14,41 @@ public struct StoreRecord: Sendable, Hashable {
     }
 }
 
+/// One transaction on the records of a namespace.
+package struct RecordChange: Sendable {
+    /// Every other record of the namespace goes.
+    package var replacesAll: Bool
+    package var kept: [StoreRecord]
+    package var gone: [String]
+
+    package init(replacesAll: Bool = false, kept: [StoreRecord] = [], gone: [String] = []) {
+        self.replacesAll = replacesAll
+        self.kept = kept
+        self.gone = gone
+    }
+}
+
 extension Store {
+    /// Changes the records of a namespace in one transaction, on the writer thread: what is asked of the store later comes after it, and so does
+    /// the flush when the process ends.
+    ///
+    /// - Parameters:
+    ///   - change: called when it is the change's turn, on a thread of the store, with a function that reads what is stored (nil when it cannot be
+    ///     read). Not called where there is no disk.
+    ///   - completion: called once, on a thread of the store or on this one.
+    package func changeRecords(
+        in namespace: String, _ change: @escaping @Sendable (_ stored: () -> [StoreRecord]?) -> RecordChange,
+        then completion: @escaping @Sendable (StoreError?) -> Void
+    ) {
+        let now = engine.clocks.wall()
+        write { (database) throws(DatabaseFailure) in
+            let change = change { try? database.records(in: namespace, name: nil, now: now) }
+            try database.write(change, in: namespace)
+        } then: { result in
+            if case .failure(let error) = result { completion(error) } else { completion(nil) }
+        }
+    }
+
     /// Stores records, all or none; others of the same names are replaced.
     ///
     /// - Throws: when they are not on disk: `unavailable`, `diskFull`, `closed`. Unlike an entry, a record that is lost is missed.

@@ -76,17 +76,25 @@ extension Store {
         _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            let engine = engine
-            // Before the job below, on the same thread.
-            engine.retryDiskIfDue()
-            let isQueued = engine.writer.enqueue {
-                // Somebody may have taken the files away: what is written into them then is gone.
-                if let database = engine.door.current { engine.reopenIfMoved(database) }
-                continuation.resume(returning: engine.result(on: engine.door.current, body))
-            }
-            if !isQueued { continuation.resume(returning: .failure(engine.unavailable)) }
+            write(body) { continuation.resume(returning: $0) }
         }
         return try result.get()
+    }
+
+    /// Writes on the writer thread, and says there what came of it.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value,
+        then done: @escaping @Sendable (Result<Value, StoreError>) -> Void
+    ) {
+        let engine = engine
+        // Before the job below, on the same thread.
+        engine.retryDiskIfDue()
+        let isQueued = engine.writer.enqueue {
+            // Somebody may have taken the files away: what is written into them then is gone.
+            if let database = engine.door.current { engine.reopenIfMoved(database) }
+            done(engine.result(on: engine.door.current, body))
+        }
+        if !isQueued { done(.failure(engine.unavailable)) }
     }
 }
 

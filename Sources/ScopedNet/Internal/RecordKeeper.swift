@@ -24,51 +24,59 @@ extension RecordKeeper {
         restore(records)
     }
 
-    /// Returns at once. What changes while it is written is the next writer's.
+    /// Returns at once. The writing is queued at the store in the same moment, so that whatever is asked of the store later, and the end of the
+    /// process, comes after it.
     func save() {
         guard let store else { return withLedger { $0.clear() } }
-        withLedger { ledger in
-            if ledger.writer == nil { beginWriting(to: store, &ledger) }
-        }
+        if withLedger({ $0.queue() }) { write(to: store) }
     }
 
-    private func beginWriting(to store: Store, _ ledger: inout RecordLedger<Key>) {
-        ledger.writer = ledger.isEmpty ? nil : Task { await self.write(to: store) }
+    private func write(to store: Store) {
+        let writing = Writing(keeper: self)
+        store.changeRecords(in: namespace) { stored in
+            writing.begin(stored)
+        } then: { error in
+            writing.end(error)
+        }
     }
 
     /// Returns when all that has changed so far is on disk.
     func waitUntilSaved() async throws(StoreError) {
-        save()
-        let target = withLedger { $0.noted }
-        while let writer = withLedger({ $0.saved < target ? $0.writer : nil }) {
-            if let error = await writer.value { throw error }
-        }
-    }
-
-    private func write(to store: Store) async -> StoreError? {
-        // A disk that has come back holds what was kept before.
-        await load()
-        var failure: StoreError?
-        let due = withLedger { $0.take() }
-        if let due {
-            do throws(StoreError) { try await write(due, to: store) } catch { failure = error }
-        }
-        withLedger { ledger in
-            if failure == nil {
-                ledger.paid()
-                return beginWriting(to: store, &ledger)
+        guard let store else { return withLedger { $0.clear() } }
+        let error: StoreError? = await withCheckedContinuation { continuation in
+            // In one step: a writing that fails at once must not be over before anybody waits for it.
+            let step = withLedger { ledger in
+                let isFresh = ledger.queue()
+                let waiter = RecordLedger<Key>.Waiter(target: ledger.noted) { continuation.resume(returning: $0) }
+                return (isFresh: isFresh, waits: ledger.wait(waiter))
             }
-            // With the next change or flush.
-            if let due { ledger.note(due) }
-            ledger.writer = nil
+            if step.isFresh { write(to: store) }
+            if !step.waits { continuation.resume(returning: nil) }
         }
-        return failure
+        if let error { throw error }
+    }
+}
+
+/// One writing of what a ledger owes.
+private final class Writing<Keeper: RecordKeeper>: Sendable {
+    private let keeper: Keeper
+    private let due = Lock<RecordLedger<Keeper.Key>.Due?>(nil)
+
+    init(keeper: Keeper) { self.keeper = keeper }
+
+    /// On the store's thread.
+    func begin(_ stored: () -> [StoreRecord]?) -> RecordChange {
+        // A disk that has come back holds what was kept before.
+        if !keeper.withLedger({ $0.isLoaded }), let records = stored() { keeper.restore(records) }
+        guard let taken = keeper.withLedger({ $0.beginWriting() }) else { return RecordChange() }
+        due.withLock { $0 = taken }
+        let (kept, gone) = keeper.records(for: taken)
+        return RecordChange(replacesAll: taken == .everything, kept: kept, gone: taken == .everything ? [] : gone)
     }
 
-    private func write(_ due: RecordLedger<Key>.Due, to store: Store) async throws(StoreError) {
-        let (kept, gone) = records(for: due)
-        if due == .everything { try await store.removeRecords(nil, in: namespace) }
-        if !kept.isEmpty { try await store.setRecords(kept, in: namespace) }
-        if !gone.isEmpty, due != .everything { try await store.removeRecords(gone, in: namespace) }
+    func end(_ error: StoreError?) {
+        let unwritten = error == nil ? nil : due.withLock { $0 }
+        let waiters = keeper.withLedger { $0.endWriting(unwritten, isWritten: error == nil) }
+        for waiter in waiters { waiter.resume(error) }
     }
 }

@@ -1,6 +1,6 @@
 internal import Persistence
 
-/// What a table in memory owes its disk. (pure, but for the writer it names)
+/// The changes of a table in memory that its store has not written yet, and the turns of the writings. (pure)
 struct RecordLedger<Key: Hashable & Sendable> {
     /// What the next writing has to do.
     enum Due: Equatable {
@@ -9,11 +9,20 @@ struct RecordLedger<Key: Hashable & Sendable> {
         case entries(Set<Key>)
     }
 
+    /// Waits for what was noted so far.
+    struct Waiter: Sendable {
+        let target: UInt64
+        let resume: @Sendable (StoreError?) -> Void
+    }
+
     private var unsaved: Set<Key> = []
     private var owesEverything = false
     /// What was kept is in the table.
     var isLoaded = false
-    var writer: Task<StoreError?, Never>?
+    /// A writing waits for its turn, and takes what is owed then.
+    private(set) var isQueued = false
+    private var isWriting = false
+    private var waiters: [Waiter] = []
     /// Counts what was noted, so that whoever waits for some of it does not wait for what comes behind.
     private(set) var noted: UInt64 = 0
     /// All up to here is on disk.
@@ -40,6 +49,44 @@ struct RecordLedger<Key: Hashable & Sendable> {
         noted += 1
         owesEverything = true
         unsaved = []
+    }
+
+    // MARK: Writing
+
+    /// - Returns: whether a writing has to be queued.
+    mutating func queue() -> Bool {
+        guard !isQueued, !isEmpty else { return false }
+        isQueued = true
+        return true
+    }
+
+    /// It is the writing's turn: what is noted from here on is the next one's.
+    mutating func beginWriting() -> Due? {
+        isQueued = false
+        isWriting = true
+        return take()
+    }
+
+    /// The writing is over, or could not begin.
+    ///
+    /// - Parameter due: what it has not written. Noted again, for the next change or flush.
+    /// - Returns: those who have waited for it, to be resumed outside the lock.
+    mutating func endWriting(_ due: Due?, isWritten: Bool) -> [Waiter] {
+        let reached = isWriting ? taken : noted
+        if isWriting { isWriting = false } else { isQueued = false }
+        if isWritten { paid() }
+        // Who has to wait on waits for a writing that is queued; without one there is nothing more to come.
+        let over = waiters.filter { $0.target <= reached || !isQueued }
+        waiters.removeAll { $0.target <= reached || !isQueued }
+        if let due { note(due) }
+        return over
+    }
+
+    /// - Returns: false when nothing is being written or about to be: then there is nothing to wait for.
+    mutating func wait(_ waiter: Waiter) -> Bool {
+        guard saved < waiter.target, isQueued || isWriting else { return false }
+        waiters.append(waiter)
+        return true
     }
 
     /// Nil: nothing. Whoever takes it pays it, or notes it again.

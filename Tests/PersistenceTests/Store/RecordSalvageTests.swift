@@ -104,4 +104,27 @@ import Testing
         let failure = DatabaseFailure(code: 10 | detail << 8, message: "disk I/O error")
         #expect(failure == .unavailable("disk I/O error"))
     }
+
+    @Test func recordsAreReplacedInOneTransaction() async throws {
+        let store = Store(folder.configuration())
+        try await store.setRecords((0..<3).map { StoreRecord(name: name($0), data: data($0)) }, in: "n")
+        // One that is longer than SQLite takes: the transaction fails, and nothing of it is there.
+        let change = RecordChange(replacesAll: true, kept: [StoreRecord(name: "new", data: Data([1]))])
+        let database = try #require(store.engine.door.current)
+        try await database.writer.writeWithoutTransaction {
+            try $0.execute(
+                sql: "CREATE TEMP TRIGGER fails BEFORE INSERT ON record BEGIN SELECT RAISE(ABORT, 'no'); END")
+        }
+        let error = await withCheckedContinuation { continuation in
+            store.engine.writer.enqueue {
+                do throws(DatabaseFailure) {
+                    try database.write(change, in: "n")
+                    continuation.resume(returning: DatabaseFailure?.none)
+                } catch { continuation.resume(returning: error) }
+            }
+        }
+        #expect(error != nil)
+        #expect(try await store.records(in: "n").count == 3)
+        await store.close()
+    }
 }

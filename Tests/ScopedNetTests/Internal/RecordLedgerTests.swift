@@ -57,6 +57,55 @@ import Testing
         #expect(ledger.saved == ledger.noted)
     }
 
+    @Test func thereIsOneWritingQueuedAtATime() {
+        var ledger = RecordLedger<Int>()
+        #expect(queue(&ledger) == false)
+        ledger.note([1])
+        #expect(queue(&ledger))
+        ledger.note([2])
+        #expect(queue(&ledger) == false)
+        let first = ledger.beginWriting()
+        #expect(first == .entries([1, 2]))
+        // What comes while it is written is the next one's, which is queued at once.
+        ledger.note([3])
+        #expect(queue(&ledger))
+        let waiting = ledger.endWriting(nil, isWritten: true)
+        #expect(waiting.isEmpty && ledger.saved < ledger.noted && ledger.isQueued)
+        let second = ledger.beginWriting()
+        #expect(second == .entries([3]))
+        _ = ledger.endWriting(nil, isWritten: true)
+        #expect(ledger.saved == ledger.noted)
+    }
+
+    @Test func whoWaitsForAWritingHearsOfItsEnd() {
+        var ledger = RecordLedger<Int>()
+        #expect(wait(&ledger) == false)
+        ledger.note([1])
+        // Nothing is queued: nothing will come.
+        #expect(wait(&ledger) == false)
+        #expect(queue(&ledger) && wait(&ledger))
+        let due = ledger.beginWriting()
+        ledger.note([2])
+        #expect(queue(&ledger) && wait(&ledger))
+        let failed = ledger.endWriting(due, isWritten: false)
+        #expect(failed.map(\.target) == [1])
+        // There is no disk, and it takes nothing.
+        let withoutDisk = ledger.endWriting(nil, isWritten: false)
+        #expect(withoutDisk.count == 1 && !ledger.isQueued)
+        #expect(queue(&ledger))
+        let all = ledger.beginWriting()
+        #expect(all == .entries([1, 2]))
+        ledger.note([])
+        #expect(wait(&ledger))
+        // What was noted meanwhile leads to no writing, so this one is the last to wait for.
+        let last = ledger.endWriting(nil, isWritten: true)
+        #expect(last.count == 1)
+    }
+
+    private func queue(_ ledger: inout RecordLedger<Int>) -> Bool { ledger.queue() }
+
+    private func wait(_ ledger: inout RecordLedger<Int>) -> Bool { ledger.wait(.init(target: ledger.noted) { _ in }) }
+
     @Test func aDiskThatTakesNothingIsOwedABoundedList() {
         var ledger = RecordLedger<Int>(most: 3)
         ledger.note([1, 2, 3])
