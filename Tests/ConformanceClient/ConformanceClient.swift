@@ -14,6 +14,7 @@ struct ConformanceClient {
             return try await LargeDownload.run(url: words[1], folder: words[2])
         }
         if words.first == "transfer" { return try await LargeTransfer.run(Array(words.dropFirst())) }
+        if words.first == "end", words.count == 4 { return try await OrderedEnd.run(url: words[1], folder: words[2], how: words[3]) }
         if words.first == "resume", words.count == 3 { return await ResumedDownload.run(url: words[1], file: words[2]) }
         if words.first == "identity", words.count == 5 {
             return await IdentifiedExchange.run(url: words[1], authority: words[2], certificate: words[3], key: words[4])

@@ -6,6 +6,7 @@
 //     StoreCrasher full FOLDER
 //     StoreCrasher wait FOLDER none|signals
 //     StoreCrasher trust FOLDER UID
+//     StoreCrasher end FOLDER exit|return|task|thread|closing|scope|event|reader|hung
 
 switch argument(0) {
 case "puts": await PutsForever.run()
@@ -14,5 +15,6 @@ case "body": await LargeBody.run()
 case "full": await FullDisk.run()
 case "wait": await Waiting.run()
 case "trust": await Trust.run()
+case "end": await Ending.run()
 default: fail("unknown: \(argument(0))")
 }

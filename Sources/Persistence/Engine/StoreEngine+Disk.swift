@@ -8,7 +8,7 @@ extension StoreEngine {
         do {
             if let refusal = configuration.refusal { throw refusal }
             try folder.prepare()
-            let lock = try LockFile(folder.lock, isExclusive: !isShared)
+            let lock = try takeLock()
             switch Self.tryOpen(folder, options) {
             case .success(let database): try begin(with: database, lock, replaced: nil)
             case .failure(.corrupt(let reason)): try begin(with: remake(lock, reason), lock, replaced: reason)
@@ -18,6 +18,18 @@ extension StoreEngine {
             settleWithoutDisk(Self.reason(of: error), retryAfter: backoff())
         }
     }
+
+    /// A store of this process that was closed, or dropped, just before still writes what waits there: this one waits for it.
+    private func takeLock() throws(StoreError) -> LockFile {
+        OpenStores.shared.waitForPredecessor(of: self, lockFile: Files.inode(of: folder.lock), limit: Self.predecessorLimit)
+        let file = try LockFile(folder.lock, isExclusive: !isShared)
+        let inode = Files.inode(of: folder.lock)
+        progress.withLock { $0.lockFile = inode }
+        return file
+    }
+
+    /// What a predecessor may have to write is bounded, and so is the wait for it.
+    private static let predecessorLimit = Duration.seconds(10)
 
     private static func tryOpen(_ folder: StoreFolder, _ options: StoreDatabase.Options) -> Result<StoreDatabase, DatabaseFailure> {
         Result { () throws(DatabaseFailure) in try StoreDatabase(folder, options) }

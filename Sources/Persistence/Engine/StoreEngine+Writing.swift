@@ -81,37 +81,85 @@ extension StoreEngine {
         if entries > 0 { tell(.evicted(entries: entries, bytes: bytes)) }
     }
 
+    /// Writes what waits at once, where there is a thread for it, and then calls `done`. Any thread; returns at once, but on the writer thread
+    /// itself, which comes here when a call of the user's ends the process.
+    func flushNow(_ done: @escaping @Sendable () -> Void) {
+        if writer.isCurrent {
+            // Within a transaction nothing more can be written; between two of them all of it can.
+            if progress.withLock({ $0.isTelling }) { writeEverything() }
+            return done()
+        }
+        let isQueued = writer.enqueue { [self] in
+            writeEverything()
+            done()
+        }
+        if !isQueued { whenFinished(done) }
+    }
+
+    private func writeEverything() {
+        _ = drain()
+        writeTouches()
+    }
+
+    /// Calls `done` when a close that has begun is over; at once when none has.
+    private func whenFinished(_ done: @escaping @Sendable () -> Void) {
+        let isOver = progress.withLock { progress in
+            guard progress.isClosed, !progress.isFinished else { return true }
+            progress.onFinish.append(done)
+            return false
+        }
+        if isOver { done() }
+    }
+
+    /// It was made before the other one, was closed, and still has, or is about to take, the files that the other one wants.
+    func precedes(_ other: StoreEngine, lockFile: UInt64?) -> Bool {
+        guard other !== self else { return false }
+        let (isClosing, held, number) = progress.withLock { ($0.isClosed && !$0.isFinished, $0.lockFile, $0.number) }
+        guard isClosing, number < other.progress.withLock({ $0.number }) else { return false }
+        return folder.path.hasSameBytes(as: other.folder.path) || held != nil && held == lockFile
+    }
+
     /// Writes what waits and closes the files; afterwards memory alone answers. Returns at once.
     func close(then done: @escaping @Sendable () -> Void = {}) {
         let wasClosed = progress.withLock { progress in
             defer { progress.isClosed = true }
             return progress.isClosed
         }
-        // The second close waits for the first: its job comes after it.
-        let isQueued = writer.enqueue { [self] in
-            if !wasClosed { finish() }
-            done()
+        if !wasClosed {
+            let isQueued = writer.enqueue { [self] in finish() }
+            // Without a thread that could be made for it there is no file that is open.
+            if !isQueued { endFinish() }
         }
-        if !isQueued { done() }
+        // The second close waits for the first.
+        whenFinished(done)
         if !wasClosed {
             // After the job above has been taken in, none is.
             let end: @Sendable () -> Void = { [writer, readers] in
                 writer.end()
                 readers.end()
             }
-            // Without a thread that could be made for it there is no job to wait for.
             if !writer.enqueue(end) { end() }
         }
     }
 
     private func finish() {
-        _ = drain()
-        writeTouches()
+        writeEverything()
         let lost = state.withLock { $0.loseDisk(nil, at: now) }
         for body in lost.bodies { body.discard() }
         if case .open(let database, let lock) = door.change(to: .closed) {
             database.close()
             lock.release()
         }
+        endFinish()
+    }
+
+    private func endFinish() {
+        let waiting = progress.withLock { progress in
+            defer { progress.onFinish = [] }
+            progress.isFinished = true
+            return progress.onFinish
+        }
+        OpenStores.shared.remove(self)
+        for done in waiting { done() }
     }
 }

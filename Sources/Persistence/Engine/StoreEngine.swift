@@ -17,6 +17,15 @@ final class StoreEngine: Sendable {
         /// A drain is queued already.
         var isDrainQueued = false
         var isClosed = false
+        /// The files are closed, or never were open, and no thread has anything left to do.
+        var isFinished = false
+        var onFinish: [@Sendable () -> Void] = []
+        /// The writer thread is in a call of the user's, outside the database. Exact on that thread only.
+        var isTelling = false
+        /// Of the file whose lock it holds.
+        var lockFile: UInt64?
+        /// In the order the stores of the process were made.
+        var number: UInt64 = 0
         var failures = 0
         var lastReplacement: Duration?
         var lastPlaceCheck = Duration.zero
@@ -32,6 +41,8 @@ final class StoreEngine: Sendable {
         self.clocks = clocks
         folder = StoreFolder(configuration.directory)
         state = Lock(MemoryState(limits: configuration.limits, writesThrough: configuration.writesThrough || configuration.mode == .shared))
+        let number = OpenStores.shared.add(self)
+        progress.withLock { $0.number = number }
         if !writer.enqueue({ self.open() }) { settleWithoutDisk("the process can have no further thread", retryAfter: .seconds(60)) }
     }
 
@@ -39,7 +50,13 @@ final class StoreEngine: Sendable {
 
     var now: MemoryState.Moment { MemoryState.Moment(wall: clocks.wall(), monotonic: clocks.monotonic()) }
 
-    func tell(_ event: StoreEvent) { configuration.onEvent?(event) }
+    /// On the writer thread, but for the first event of a process that can have no thread.
+    func tell(_ event: StoreEvent) {
+        guard let onEvent = configuration.onEvent else { return }
+        progress.withLock { $0.isTelling = true }
+        onEvent(event)
+        progress.withLock { $0.isTelling = false }
+    }
 
     // MARK: Lookup
 
@@ -55,6 +72,20 @@ final class StoreEngine: Sendable {
         if !hasDisk { retryDiskIfDue() }
         guard case .entries(let entries) = answer else { return nil }
         return Lookup(entries: entries, ticket: ticket)
+    }
+
+    /// What memory has of a key that the disk may have more of; nil when that is nothing.
+    func known(_ key: EntryKey) -> Lookup? {
+        if isShared { return nil }
+        return state.withLock { state in
+            let entries = state.known(key)
+            return entries.isEmpty ? nil : Lookup(entries: entries, ticket: state.ticket, isComplete: false)
+        }
+    }
+
+    /// The answer to a lookup that the disk has not answered in time: what this process has just put, else nothing.
+    func missed(_ key: EntryKey) -> Lookup {
+        known(key) ?? state.withLock { Lookup(entries: [], ticket: $0.ticket, isComplete: false) }
     }
 
     /// Memory, then the disk, on this thread.

@@ -13,11 +13,7 @@ final class Worker: @unchecked Sendable {
 
         init() {
             condition = .allocate(capacity: 1)
-            var attributes = pthread_condattr_t()
-            pthread_condattr_init(&attributes)
-            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-            pthread_cond_init(condition, &attributes)
-            pthread_condattr_destroy(&attributes)
+            MonotonicCondition.initialize(condition)
         }
 
         deinit {
@@ -39,6 +35,7 @@ final class Worker: @unchecked Sendable {
     private var onDeadline: (@Sendable () -> Void)?
     private var isEnding = false
     private var alive = 0
+    private var threads: [pthread_t] = []
     /// Of the threads that wait and were not called.
     private var idle: [Seat] = []
 
@@ -99,8 +96,18 @@ final class Worker: @unchecked Sendable {
         if SystemThread.spawn(name: name, { self.run() }) { alive += 1 }
     }
 
+    /// Whether this thread is one of the worker's.
+    var isCurrent: Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return threads.contains { pthread_equal($0, pthread_self()) != 0 }
+    }
+
     private func run() {
         let seat = Seat()
+        pthread_mutex_lock(mutex)
+        threads.append(pthread_self())
+        pthread_mutex_unlock(mutex)
         while let job = next(seat) { job() }
     }
 
@@ -125,6 +132,7 @@ final class Worker: @unchecked Sendable {
             }
             if isEnding {
                 alive -= 1
+                threads.removeAll { pthread_equal($0, pthread_self()) != 0 }
                 return nil
             }
             seat.isCalled = false
@@ -140,9 +148,7 @@ final class Worker: @unchecked Sendable {
             pthread_cond_wait(seat.condition, mutex)
             return
         }
-        let (seconds, attoseconds) = deadline.components
-        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        pthread_cond_timedwait(seat.condition, mutex, &time)
+        _ = MonotonicCondition.wait(seat.condition, mutex, until: deadline)
     }
 
     static func now() -> Duration {

@@ -92,6 +92,12 @@ struct MemoryState {
         return (.entries(found.entries), found.isNoted ? .none : touch(key, at: now))
     }
 
+    /// The entries memory has of a key, whatever else the disk may have.
+    func known(_ key: EntryKey) -> [Entry] {
+        guard let slot = slots.peek(key) else { return overlay([], key) }
+        return slot.entries
+    }
+
     /// Nothing was ever put on disk for the key, nor is on its way there: what memory has of it is all there is.
     func isNotOnDisk(_ key: EntryKey) -> Bool { diskKeys.map { !$0.mayContain(key) } ?? false }
 

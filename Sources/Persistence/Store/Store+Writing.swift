@@ -74,14 +74,34 @@ extension Store {
     /// - Throws: `unavailable` or `closed` when there is no disk.
     public func flush() async throws(StoreError) {
         let isWritten = await withCheckedContinuation { continuation in
-            let engine = engine
-            let isQueued = engine.writer.enqueue {
-                let isWritten = engine.drain()
-                engine.writeTouches()
-                continuation.resume(returning: isWritten)
-            }
-            if !isQueued { continuation.resume(returning: false) }
+            flush { continuation.resume(returning: $0) }
         }
         if !isWritten { throw engine.unavailable }
+    }
+
+    /// Waits until everything that was changed before is on disk, for `limit` at most: a disk that does not answer holds nobody up.
+    ///
+    /// - Throws: as `flush()`, and `unavailable` when the time is over. What waits is still written when the disk answers.
+    public func flush(atMost limit: Duration) async throws(StoreError) {
+        let answer = FirstAnswer<Bool?>()
+        flush { answer.give($0) }
+        let clock = Task {
+            try? await Task.sleep(for: limit)
+            answer.give(nil)
+        }
+        let isWritten = await answer.value
+        clock.cancel()
+        guard let isWritten else { throw StoreError(.unavailable, "the disk has not answered for \(limit)") }
+        if !isWritten { throw engine.unavailable }
+    }
+
+    private func flush(then done: @escaping @Sendable (Bool) -> Void) {
+        let engine = engine
+        let isQueued = engine.writer.enqueue {
+            let isWritten = engine.drain()
+            engine.writeTouches()
+            done(isWritten)
+        }
+        if !isQueued { done(false) }
     }
 }

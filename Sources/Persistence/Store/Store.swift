@@ -40,11 +40,14 @@ public final class Store: Sendable {
 
     // MARK: Reading
 
-    /// What memory knows of a key, without any wait. In shared mode one question to the database precedes it, a few microseconds long: a
-    /// thread that must not touch a file calls `lookup` there.
+    /// Returns the entries of a key that are in memory, without any wait and without a call of the database.
     ///
-    /// - Returns: nil when only the disk can tell.
-    public func cached(_ key: EntryKey) -> Lookup? { engine.cached(key) }
+    /// What was just put is found, also while the store is being opened; ``Lookup/isComplete`` tells whether the disk may have more variants.
+    ///
+    /// - Returns: nil when memory has nothing and only the disk can tell; in shared mode always, as another process may have changed the key.
+    public func cached(_ key: EntryKey) -> Lookup? {
+        engine.cached(key) ?? engine.known(key)
+    }
 
     /// What the store has of a key: from memory at once, else read on a thread of the store. Never waits for a write, and never fails; what
     /// cannot be read is a miss.

@@ -156,50 +156,9 @@ public final class TerminationFlush: Sendable {
         }
 
         private func flush() {
-            let done = Signal(count: engines.count)
-            for engine in engines {
-                let isQueued = engine.writer.enqueue {
-                    _ = engine.drain()
-                    engine.writeTouches()
-                    done.countDown()
-                }
-                if !isQueued { done.countDown() }
-            }
-            done.wait(for: limit)
-        }
-    }
-}
-
-/// Opens when it has been counted down.
-private final class Signal: @unchecked Sendable {
-    // Safety: the semaphore lives at a fixed place from init to deinit, and its operations are safe from any thread.
-    private let semaphore: UnsafeMutablePointer<sem_t>
-    private let count: Int
-
-    init(count: Int) {
-        self.count = count
-        semaphore = .allocate(capacity: 1)
-        sem_init(semaphore, 0, 0)
-    }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-
-    func countDown() { sem_post(semaphore) }
-
-    func wait(for limit: Duration) {
-        var end = timespec()
-        clock_gettime(CLOCK_REALTIME, &end)
-        let (seconds, attoseconds) = limit.components
-        let nanoseconds = end.tv_nsec + Int(attoseconds / 1_000_000_000)
-        end.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
-        end.tv_nsec = nanoseconds % 1_000_000_000
-        for _ in 0..<count {
-            while sem_timedwait(semaphore, &end) != 0 {
-                if errno != EINTR { return }
-            }
+            let latch = CountdownLatch(count: engines.count)
+            for engine in engines { engine.flushNow { latch.countDown() } }
+            latch.wait(for: limit)
         }
     }
 }

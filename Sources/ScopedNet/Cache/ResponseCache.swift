@@ -110,7 +110,10 @@ public final class ResponseCache: Sendable {
     func remove(_ key: CacheKey) { store.remove(entryKey(key)) }
 
     /// What memory knows, at once; nil when only the disk can tell.
-    func cached(_ key: CacheKey) -> CacheLookupResult? { store.cached(entryKey(key)).map(CacheLookupResult.init) }
+    func cached(_ key: CacheKey) -> CacheLookupResult? {
+        guard let found = store.cached(entryKey(key)), found.isComplete else { return nil }
+        return CacheLookupResult(found)
+    }
 
     /// May block: not for a caller's thread, nor the network's.
     func load(_ key: CacheKey) -> CacheLookupResult { CacheLookupResult(store.lookupBlocking(entryKey(key))) }

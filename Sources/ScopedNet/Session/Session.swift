@@ -72,12 +72,14 @@ public final class Session: Sendable {
 
     /// For daemons: stops taking requests, lets running ones finish or cancels them, and returns when thread and sockets are gone.
     ///
-    /// Later starts end with `shutdown`. It concerns every session that shares this transport.
+    /// Later starts end with `shutdown`. It concerns every session that shares this transport. What cache, cookies and credentials have changed is
+    /// on disk then, unless the disk takes longer than two seconds.
     public func shutdown(cancelling: Bool = true) async {
         let runs = agent.liveRuns().filter { $0.session.link === link }
         if cancelling { for run in runs { _ = run.cancel(.shutdown) } }
         for run in runs { await agent.ended(run) }
         await transport.shutdown()
+        await configuration.flushStores()
     }
 
     func random() -> Double { configuration.random() }
