@@ -18,20 +18,27 @@ final class BodyFile: Sendable {
     /// Of the checksums at its end.
     let checksum: Int64
     private let sealing: (any StoreSealing)?
+    /// Where it is read by those who wait for a limited time.
+    let disk: DiskThreads?
     private let place: Lock<Place>
     private let isClaimed = Lock(false)
 
     /// Takes over the descriptor.
-    init(temporary file: BodyWriter.TemporaryFile, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil) {
+    init(
+        temporary file: BodyWriter.TemporaryFile, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil,
+        disk: DiskThreads? = nil
+    ) {
         self.layout = layout
         self.sealing = sealing
+        self.disk = disk
         self.checksum = checksum
         place = Lock(.temporary(file))
     }
 
-    init(stored path: String, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil) {
+    init(stored path: String, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil, disk: DiskThreads? = nil) {
         self.layout = layout
         self.sealing = sealing
+        self.disk = disk
         self.checksum = checksum
         place = Lock(.stored(path: path))
     }

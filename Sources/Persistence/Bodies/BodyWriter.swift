@@ -46,16 +46,19 @@ public final class BodyWriter: Sendable {
 
     private let limits: Limits
     private let sealing: (any StoreSealing)?
+    private let disk: DiskThreads?
     /// Ties the frames of this file to each other.
     private let salt: [UInt8]
     private let makeFile: @Sendable () throws(StoreError) -> TemporaryFile
     private let state = Lock<State>(.open(Gathered()))
 
     init(
-        limits: Limits, sealing: (any StoreSealing)? = nil, makeFile: @escaping @Sendable () throws(StoreError) -> TemporaryFile
+        limits: Limits, sealing: (any StoreSealing)? = nil, disk: DiskThreads? = nil,
+        makeFile: @escaping @Sendable () throws(StoreError) -> TemporaryFile
     ) {
         self.limits = limits
         self.sealing = sealing
+        self.disk = disk
         var generator = SystemRandomNumberGenerator()
         salt = sealing == nil ? [] : (0..<FrameLayout.saltSize).map { _ in UInt8.random(in: 0...255, using: &generator) }
         self.makeFile = makeFile
@@ -118,7 +121,7 @@ public final class BodyWriter: Sendable {
         let checksum = gathered.trailer.withUnsafeBytes { FrameLayout.checksum(ofTrailer: $0, length: length) }
         let layout = FrameLayout(length: length, overhead: sealing?.overhead ?? 0)
         return .file(
-            BodyFile(temporary: file, layout: layout, checksum: checksum, sealing: sealing))
+            BodyFile(temporary: file, layout: layout, checksum: checksum, sealing: sealing, disk: disk))
     }
 
     /// Gives up what was written. Any thread, any number of times; a `write` under way ends by itself and throws.

@@ -55,7 +55,7 @@ extension StoreDatabase {
                 throw DatabaseFailure.corrupt("a row names a body that cannot be")
             }
             let layout = FrameLayout(length: Int(length), overhead: options.frameOverhead)
-            storage = .file(BodyFile(stored: path, layout: layout, checksum: bodyChecksum, sealing: options.sealing))
+            storage = .file(BodyFile(stored: path, layout: layout, checksum: bodyChecksum, sealing: options.sealing, disk: options.bodies))
         default:
             throw DatabaseFailure.corrupt("a body of an unknown kind")
         }

@@ -16,6 +16,8 @@ final class StoreDatabase: Sendable {
         var sealing: (any StoreSealing)?
         /// What sealing adds to a frame; known where the key is not, too.
         var frameOverhead = 0
+        /// Where bodies that are files are read.
+        var bodies: DiskThreads?
     }
 
     let folder: StoreFolder

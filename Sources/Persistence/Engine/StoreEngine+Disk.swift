@@ -53,7 +53,7 @@ extension StoreEngine {
         StoreDatabase.Options(
             isShared: isShared, contentVersion: Int64(configuration.contentVersion), secureDelete: configuration.erasesDeletedContent,
             variantsPerKey: configuration.limits.variantsPerKey, inlineBodyBytes: configuration.limits.inlineBodyBytes,
-            sealing: configuration.sealing, frameOverhead: configuration.sealing?.overhead ?? 0)
+            sealing: configuration.sealing, frameOverhead: configuration.sealing?.overhead ?? 0, bodies: bodies)
     }
 
     private func begin(with database: StoreDatabase, _ lock: LockFile, replaced: String?) throws {

@@ -20,6 +20,7 @@ extension StoreEngine {
     /// Writes everything that waits.
     /// - Returns: whether all of it is on disk.
     func drain() -> Bool {
+        _ = state.withLock { $0.queue.takeDropped() }
         if let database = door.current, state.withLock({ !$0.queue.isEmpty }) { reopenIfMoved(database) }
         while let database = door.current {
             let batch = state.withLock { $0.queue.isEmpty ? nil : $0.takeBatch() }
@@ -134,9 +135,10 @@ extension StoreEngine {
         whenFinished(done)
         if !wasClosed {
             // After the job above has been taken in, none is.
-            let end: @Sendable () -> Void = { [writer, readers] in
+            let end: @Sendable () -> Void = { [writer, readers, bodies] in
                 writer.end()
                 readers.end()
+                bodies.end()
             }
             if !writer.enqueue(end) { end() }
         }

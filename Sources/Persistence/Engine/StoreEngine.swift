@@ -8,7 +8,9 @@ final class StoreEngine: Sendable {
     let state: Lock<MemoryState>
     let door = DiskDoor()
     let writer = Worker(name: "store-writer")
-    let readers = Worker(name: "store-reader", limit: 2)
+    let readers: DiskThreads
+    /// For bodies that are files, so that a large one is not in the way of lookups.
+    let bodies: DiskThreads
 
     let progress = Lock(Progress())
 
@@ -16,6 +18,8 @@ final class StoreEngine: Sendable {
     struct Progress {
         /// A drain is queued already.
         var isDrainQueued = false
+        /// The readers are about to ask what others did.
+        var isCatchUpQueued = false
         var isClosed = false
         /// The files are closed, or never were open, and no thread has anything left to do.
         var isFinished = false
@@ -39,6 +43,8 @@ final class StoreEngine: Sendable {
         configuration.limits = configuration.limits.bounded
         self.configuration = configuration
         self.clocks = clocks
+        readers = DiskThreads(name: "store-reader", threads: 2, limit: configuration.limits.readTimeout)
+        bodies = DiskThreads(name: "store-body", threads: 2, limit: configuration.limits.readTimeout)
         folder = StoreFolder(configuration.directory)
         state = Lock(MemoryState(limits: configuration.limits, writesThrough: configuration.writesThrough || configuration.mode == .shared))
         let number = OpenStores.shared.add(self)
@@ -60,9 +66,14 @@ final class StoreEngine: Sendable {
 
     // MARK: Lookup
 
-    /// What memory says, or nil when only the disk can tell.
+    /// What memory says, or nil when only the disk can tell. Calls no database: in shared mode memory alone never tells.
     func cached(_ key: EntryKey) -> Lookup? {
-        if isShared && !catchUp() { return nil }
+        guard isShared else { return remembered(key) }
+        guard case .none = door.snapshot else { return nil }
+        return remembered(key)
+    }
+
+    private func remembered(_ key: EntryKey) -> Lookup? {
         let now = now
         let (answer, wake, ticket, hasDisk) = state.withLock { state in
             let (answer, wake) = state.lookup(key, at: now)
@@ -92,7 +103,7 @@ final class StoreEngine: Sendable {
     func lookup(_ key: EntryKey) -> Lookup {
         let attempts = 3
         for attempt in 1...attempts {
-            if let found = cached(key) { return found }
+            if !isShared || catchUp(), let found = remembered(key) { return found }
             guard let database = door.wait() else { continue }
             let (version, ticket) = state.withLock { ($0.beginLoad(key), $0.ticket) }
             guard let rows = load(key, from: database) else {
@@ -143,6 +154,21 @@ final class StoreEngine: Sendable {
         }
     }
 
+    /// In shared mode: learns on a thread of the store what others did, so that the tickets of a process that only puts do not grow old.
+    func catchUpSoon() {
+        guard isShared else { return }
+        let isFirst = progress.withLock { progress in
+            defer { progress.isCatchUpQueued = true }
+            return !progress.isCatchUpQueued
+        }
+        guard isFirst else { return }
+        let isQueued = readers.enqueue { [self] in
+            progress.withLock { $0.isCatchUpQueued = false }
+            _ = catchUp()
+        }
+        if !isQueued { progress.withLock { $0.isCatchUpQueued = false } }
+    }
+
     /// Looks once a second: who only reads would not notice that somebody removed the files, and others made new ones.
     private func isInPlace(_ database: StoreDatabase) -> Bool {
         let now = clocks.monotonic()
@@ -170,8 +196,13 @@ final class StoreEngine: Sendable {
     func change(_ body: (inout MemoryState, MemoryState.Moment) -> MemoryState.Change) -> PutOutcome {
         guard !progress.withLock({ $0.isClosed }) else { return .closed }
         let now = now
-        let change = state.withLock { body(&$0, now) }
+        let (change, dropped) = state.withLock { state in
+            let change = body(&state, now)
+            return (change, state.queue.takeDropped())
+        }
         act(on: change.wake)
+        // Their files are removed by whoever lets go of them last: that is not to be this thread.
+        if !dropped.isEmpty { writer.enqueue { withExtendedLifetime(dropped) {} } }
         retryDiskIfDue()
         return change.outcome
     }

@@ -97,6 +97,11 @@ struct WriteBackQueue: Sendable {
     private(set) var cost = 0
     /// When the first of them came; nil when there is nothing.
     private(set) var oldest: Duration?
+    private var dropped: [Put] = []
+
+    init() {}
+
+    private init(dropped: [Put]) { self.dropped = dropped }
 
     var isEmpty: Bool { writes.isEmpty && !clearsAll && clearedPartitions.isEmpty }
     var count: Int { writes.count }
@@ -149,6 +154,7 @@ struct WriteBackQueue: Sendable {
     mutating func clear(partition: String, at now: Duration) {
         for (key, write) in writes where key.partition.hasSameBytes(as: partition) {
             cost -= write.cost
+            drop(write)
             writes[key] = nil
         }
         clearedPartitions.insert(ExactString(partition))
@@ -156,7 +162,8 @@ struct WriteBackQueue: Sendable {
     }
 
     mutating func clearAll(at now: Duration) {
-        self = WriteBackQueue()
+        for write in writes.values { drop(write) }
+        self = WriteBackQueue(dropped: dropped)
         clearsAll = true
         noteChange(at: now)
     }
@@ -166,6 +173,7 @@ struct WriteBackQueue: Sendable {
         for (key, write) in writes where isConcerned(key) && write.puts.contains(where: { $0.ticket != nil }) {
             var changed = write
             changed.puts.removeAll { $0.ticket != nil }
+            drop(write)
             cost += changed.cost - write.cost
             writes[key] = changed
         }
@@ -199,7 +207,7 @@ struct WriteBackQueue: Sendable {
     /// A batch that could not be written yet goes back, in front of what came since.
     mutating func restore(_ batch: Batch, at now: Duration) {
         let newer = self
-        self = WriteBackQueue()
+        self = WriteBackQueue(dropped: dropped)
         clearsAll = batch.clearsAll || newer.clearsAll
         clearedPartitions = batch.clearedPartitions.union(newer.clearedPartitions)
         for (key, write) in batch.writes where !newer.clears(key.partition) { change(key, at: now) { $0 = write } }
@@ -214,7 +222,7 @@ struct WriteBackQueue: Sendable {
     /// Beyond `limit` keys it becomes one clear of all.
     mutating func becomeRemovals(with failed: Batch, limit: Int, at now: Duration) {
         let former = self
-        self = WriteBackQueue()
+        self = WriteBackQueue(dropped: dropped)
         clearsAll = former.clearsAll || failed.clearsAll
         clearedPartitions = former.clearedPartitions.union(failed.clearedPartitions)
         if failed.writes.count + former.writes.count > limit {
@@ -226,11 +234,24 @@ struct WriteBackQueue: Sendable {
         if !isEmpty { noteChange(at: now) }
     }
 
+    /// Puts that will not be written any more, and whose bodies are files. Whoever lets go of such a body last removes its file: not under a
+    /// lock, nor on a caller's thread.
+    mutating func takeDropped() -> [Put] {
+        guard !dropped.isEmpty else { return [] }
+        defer { dropped = [] }
+        return dropped
+    }
+
+    private mutating func drop(_ write: Write) {
+        for put in write.puts where put.entry.body.data == nil { dropped.append(put) }
+    }
+
     private mutating func change(_ key: EntryKey, at now: Duration, _ body: (inout Write) -> Void) {
         let former = writes.removeValue(forKey: key)
         if let former { cost -= former.cost } else { order.append(key) }
         var write = former ?? Write()
         body(&write)
+        if let former { drop(former) }
         cost += write.cost
         writes[key] = write
         noteChange(at: now)

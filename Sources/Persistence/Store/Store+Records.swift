@@ -56,10 +56,13 @@ extension Store {
         try await writing { (database) throws(DatabaseFailure) in try database.write(records, in: namespace) }
     }
 
+    /// A record is waited for longer than an entry, which is only a miss without the disk.
+    private static var recordTimeout: Duration { .seconds(10) }
+
     /// A record that has not expired.
     public func record(_ name: String, in namespace: String) async throws(StoreError) -> StoreRecord? {
         let now = engine.clocks.wall()
-        return try await reading { (database) throws(DatabaseFailure) in
+        return try await reading(within: Self.recordTimeout) { (database) throws(DatabaseFailure) in
             try database.records(in: namespace, name: name, now: now).first
         }
     }
@@ -67,7 +70,9 @@ extension Store {
     /// All records of a namespace that have not expired, by name.
     public func records(in namespace: String) async throws(StoreError) -> [StoreRecord] {
         let now = engine.clocks.wall()
-        return try await reading { (database) throws(DatabaseFailure) in try database.records(in: namespace, name: nil, now: now) }
+        return try await reading(within: Self.recordTimeout) { (database) throws(DatabaseFailure) in
+            try database.records(in: namespace, name: nil, now: now)
+        }
     }
 
     /// Removes records by name; all of the namespace when `names` is nil.

@@ -59,12 +59,19 @@ extension Store {
     }
 
     /// Reads on a reader thread.
+    ///
+    /// - Parameter limit: how long the disk may take to answer; nil for what may take long by itself.
     func reading<Value: Sendable>(
-        _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value
+        within limit: Duration? = nil, _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value
     ) async throws(StoreError) -> Value {
+        let engine = engine
+        engine.retryDiskIfDue()
+        if let limit {
+            let result = await engine.readers.answer(within: limit) { engine.result(on: engine.door.wait(), body) }
+            guard let result else { throw StoreError(.unavailable, "the disk does not answer") }
+            return try result.get()
+        }
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            let engine = engine
-            engine.retryDiskIfDue()
             let isQueued = engine.readers.enqueue { continuation.resume(returning: engine.result(on: engine.door.wait(), body)) }
             if !isQueued { continuation.resume(returning: .failure(engine.unavailable)) }
         }

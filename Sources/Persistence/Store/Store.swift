@@ -49,24 +49,26 @@ public final class Store: Sendable {
         engine.cached(key) ?? engine.known(key)
     }
 
-    /// What the store has of a key: from memory at once, else read on a thread of the store. Never waits for a write, and never fails; what
-    /// cannot be read is a miss.
+    /// What the store has of a key: from memory at once, else read on a thread of the store. Never waits for a write, and never fails: what
+    /// cannot be read is a miss, and so is what the disk does not answer within ``StoreLimits/readTimeout``.
     public func lookup(_ key: EntryKey) async -> Lookup {
         if let found = engine.cached(key) { return found }
-        return await withCheckedContinuation { continuation in
-            let engine = engine
-            if !engine.readers.enqueue({ continuation.resume(returning: engine.lookup(key)) }) {
-                continuation.resume(returning: engine.lookup(key))
-            }
-        }
+        let engine = engine
+        return await engine.readers.answer { engine.lookup(key) } ?? engine.missed(key)
     }
 
-    /// The same on this thread, which may block for as long as the disk does.
-    public func lookupBlocking(_ key: EntryKey) -> Lookup { engine.lookup(key) }
+    /// As ``lookup(_:)``, for a thread that may block.
+    public func lookupBlocking(_ key: EntryKey) -> Lookup {
+        if let found = engine.cached(key) { return found }
+        let engine = engine
+        return engine.readers.answer { engine.lookup(key) } ?? engine.missed(key)
+    }
 
     /// What a `put` without a lookup needs to be refused when the key is invalidated meanwhile. Take it before the fetch begins.
+    ///
+    /// In shared mode it may be older than the last change of another process, and then refuses a little more than it has to.
     public func ticket() -> PutTicket {
-        if engine.isShared { _ = engine.catchUp() }
+        engine.catchUpSoon()
         return engine.state.withLock { $0.ticket }
     }
 
@@ -77,7 +79,8 @@ public final class Store: Sendable {
         let limits = engine.configuration.limits
         let engine = engine
         return BodyWriter(
-            limits: BodyWriter.Limits(inline: limits.inlineBodyBytes, maximum: limits.largestBody), sealing: engine.configuration.sealing
+            limits: BodyWriter.Limits(inline: limits.inlineBodyBytes, maximum: limits.largestBody), sealing: engine.configuration.sealing,
+            disk: engine.bodies
         ) { () throws(StoreError) in
             guard engine.door.wait() != nil else { throw engine.unavailable }
             return try engine.folder.makeTemporaryFile()

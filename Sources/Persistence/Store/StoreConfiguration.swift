@@ -58,6 +58,8 @@ public struct StoreLimits: Sendable {
     public var dirtyAge = Duration.seconds(1)
     /// Changes that wait to be written, in bytes. Puts beyond are refused until the disk has caught up.
     public var pendingBytes = 32 << 20
+    /// How long a lookup waits for the disk before it is a miss.
+    public var readTimeout = Duration.seconds(2)
 
     /// Changes of one transaction.
     var batchKeys = 512
@@ -79,6 +81,7 @@ public struct StoreLimits: Sendable {
         limits.inlineBodyBytes = max(0, min(inlineBodyBytes, 64 << 20))
         limits.variantsPerKey = max(1, variantsPerKey)
         limits.pendingBytes = max(0, pendingBytes)
+        limits.readTimeout = max(.zero, min(readTimeout, .seconds(86_400)))
         limits.dirtyAge = max(.zero, min(dirtyAge, .seconds(86_400 * 365)))
         return limits
     }

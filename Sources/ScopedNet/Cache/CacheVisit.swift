@@ -185,12 +185,12 @@ extension CacheHorizon {
 }
 
 extension Entry {
-    /// A part of the body; nil when it cannot be read any more. Blocks where the body is a file.
+    /// A part of the body; nil when it cannot be read any more, or not in time. Blocks where the body is a file.
     func bytes(_ range: Range<Int64>) -> Data? {
         guard range.lowerBound >= 0, range.upperBound <= Int64(body.length) else { return nil }
         let (lower, count) = (Int(range.lowerBound), Int(range.count))
         if let data = body.data { return data.dropFirst(lower).prefix(count) }
-        guard let reader = try? body.makeReader() else { return nil }
+        guard let reader = try? body.makeBoundedReader() else { return nil }
         return try? reader.read(at: lower, upTo: count)
     }
 }

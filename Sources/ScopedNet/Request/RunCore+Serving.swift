@@ -140,7 +140,7 @@ extension Entry {
     /// Blocks for as long as the disks do. Memory holds one piece at a time.
     fileprivate func copy(_ range: Range<Int64>, to file: FileSink, while mayGoOn: () -> Bool) -> CopyResult {
         guard !range.isEmpty else { return .copied }
-        guard let reader = try? body.makeReader(), range.upperBound <= Int64(reader.length) else { return .lost }
+        guard let reader = try? body.makeBoundedReader(), range.upperBound <= Int64(reader.length) else { return .lost }
         var offset = Int(range.lowerBound)
         while offset < range.upperBound {
             guard mayGoOn() else { return .stopped }

@@ -1,0 +1,65 @@
+/// Threads of a store for what may wait for its disk, and for callers who wait for a limited time.
+///
+/// A disk that does not answer holds these threads, and nobody else: who asks has no answer after the limit, and once every thread is held,
+/// at once.
+final class DiskThreads: Sendable {
+    private let worker: Worker
+    private let stall: Lock<DiskStall>
+    private let limit: Duration
+
+    /// - Parameter limit: how long a caller waits, unless it says otherwise.
+    init(name: String, threads: Int, limit: Duration) {
+        worker = Worker(name: name, limit: threads)
+        stall = Lock(DiskStall(threads: threads))
+        self.limit = limit
+    }
+
+    /// For what nobody waits for with a limit.
+    @discardableResult
+    func enqueue(_ job: @escaping @Sendable () -> Void) -> Bool { worker.enqueue(job) }
+
+    func end() { worker.end() }
+
+    /// Does the job on one of the threads, and waits for it on this one. A store that is closed has none: then it is done here.
+    ///
+    /// - Returns: nil when the disk does not answer in time.
+    func answer<Value: Sendable>(_ job: @escaping @Sendable () -> Value) -> Value? {
+        guard stall.withLock({ $0.admits }) else { return nil }
+        let first = FirstAnswer<Value?>()
+        let latch = CountdownLatch(count: 1)
+        let isQueued = worker.enqueue { [self] in
+            perform(job, first)
+            latch.countDown()
+        }
+        guard isQueued else { return job() }
+        if !latch.wait(for: limit) { giveUp(first) }
+        return first.given ?? nil
+    }
+
+    /// Does the job on one of the threads, and waits for it without holding one.
+    ///
+    /// - Returns: nil when the disk does not answer in time.
+    func answer<Value: Sendable>(within limit: Duration? = nil, _ job: @escaping @Sendable () -> Value) async -> Value? {
+        guard stall.withLock({ $0.admits }) else { return nil }
+        let first = FirstAnswer<Value?>()
+        guard worker.enqueue({ [self] in perform(job, first) }) else { return job() }
+        let limit = limit ?? self.limit
+        let clock = Task { [self] in
+            // Cancelled, it has been answered.
+            if (try? await Task.sleep(for: limit)) != nil { giveUp(first) }
+        }
+        let value = await first.value
+        clock.cancel()
+        return value
+    }
+
+    private func perform<Value: Sendable>(_ job: () -> Value, _ first: FirstAnswer<Value?>) {
+        // Given up before it began: the disk is not asked any more.
+        if first.given == nil, first.give(job()) { return }
+        stall.withLock { $0.comeBack() }
+    }
+
+    private func giveUp<Value: Sendable>(_ first: FirstAnswer<Value?>) {
+        if first.give(nil) { stall.withLock { $0.giveUp() } }
+    }
+}
