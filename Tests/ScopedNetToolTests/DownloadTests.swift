@@ -118,18 +118,16 @@ import Testing
         try await withServer { server in
             server.on("/file", ScriptedResponse.ok(.repeating(67, count: 4 << 20)).stalling(.afterBytes(2 << 20)))
             for _ in 0..<5 {
-                let watch = FolderWatch(folder.url.path)
                 let process = try ProgramRun([toolPath, "download", "-o", folder.path("file"), server.url + "/file"])
-                let hasBegun = await watch.waitForFile()
-                #expect(hasBegun)
+                try await server.waitForStalls()
                 process.send(signal)
                 let result = await process.result()
                 #expect(result.status == status && result.output == "" && result.errors == "", "\(result)")
                 #expect(folder.names == ["file"])
+                try await server.waitForClientsToLeave()
             }
             let text = try folder.text("file")
             #expect(text == "old")
-            try await server.waitForClientsToLeave()
         }
     }
 

@@ -41,6 +41,8 @@ public struct RequestEvent: Sendable {
         case retryDecided(reason: String, after: Duration?)
         case bodyReceived(bytes: Int)
         /// A disposition hook has turned the response into a download (``ResponseDisposition/download(to:)``).
+        /// The path is the one that is wanted; ``fileWritten(path:bytes:)`` has the file's, which may
+        /// have a number where the server named it.
         case becameDownload(path: String)
         /// The file of a download is in its place, content codings undone.
         case fileWritten(path: String, bytes: Int64)
