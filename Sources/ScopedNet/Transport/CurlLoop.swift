@@ -31,6 +31,8 @@ final class CurlLoop {
     var socketError: Int32 = 0
 
     private static let never = UInt64.max
+    /// Nanoseconds that a turn may take before it is a delay to be credited.
+    private static let longestTurn: UInt64 = 100_000_000
     private static let maxIdleHandles = 256
 
     /// The connections of a network that is gone: its transfers may end, new ones go elsewhere.
@@ -59,6 +61,7 @@ final class CurlLoop {
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         while stopping == nil {
             if CurlGlobal.mustPark { CurlGlobal.parkForever() }
+            creditOwnDelay()
             drainCommands()
             turn.end()
             guard stopping == nil else { break }
@@ -352,6 +355,17 @@ final class CurlLoop {
             }
         }
         if goesOn || nextCurlDeadline <= now { kick() }
+    }
+
+    /// What this thread did not look at was no silence of a server: when it stood still since the clock was read, in the middle of a turn, the clocks
+    /// for silence are put forward by that.
+    private func creditOwnDelay() {
+        let before = now
+        now = monotonicNow()
+        instant = .now
+        let delay = now &- before
+        guard delay > Self.longestTurn else { return }
+        for easy in active.values { easy.lastActivity = min(now, easy.lastActivity &+ delay) }
     }
 
     /// Takes what has come since the clock was read.
