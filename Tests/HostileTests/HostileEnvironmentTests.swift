@@ -35,6 +35,11 @@ struct HostileEnvironmentTests {
 
     @Test(.enabled(if: isRoot, "mounting takes root")) func fullDisk() async throws { try await play("full-disk") }
 
+    // MARK: Folders
+
+    @Test(.enabled(if: isRoot, "giving files away takes root")) func folderOfAnotherUser() async throws { try await play("foreign-folder") }
+    @Test func symbolicLinks() async throws { try await play("symlinks") }
+
     // MARK: The machine
 
     @Test(.enabled(if: isRoot, "mounting takes root")) func deadResolver() async throws { try await play("dead-resolver") }
