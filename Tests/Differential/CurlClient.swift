@@ -10,6 +10,9 @@ struct CurlClient: Client {
             let folder = FileManager.default.temporaryDirectory.appending(path: "scopednet-differential-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
+            if let authority = call.authority {
+                try authority.write(to: folder.appending(path: "authority.pem"), atomically: false, encoding: .utf8)
+            }
             if let body = call.body { try body.write(to: folder.appending(path: "sent")) }
             let result = try await ProgramRun(["curl"] + Self.arguments(call, folder.path)).result()
             guard result.status == 0 else { return Reply(error: Self.name(of: result.status, result.errors), detail: result.errors) }
@@ -24,7 +27,9 @@ struct CurlClient: Client {
 
     private static func arguments(_ call: Call, _ folder: String) -> [String] {
         // Without the user's configuration, and with the URL as it is: no ranges in brackets.
-        var words = ["-q", "-sS", "-g", "-L", "--max-redirs", "20", "--compressed", "-m", "5", "--noproxy", "*", "-b", ""]
+        var words = ["-q", "-sS", "-g", "-L", "--max-redirs", "20", "--compressed", "-m", "5", "-b", ""]
+        words += call.proxy.map(proxyWords) ?? ["--noproxy", "*"]
+        if call.authority != nil { words += ["--cacert", folder + "/authority.pem"] }
         words += ["-D", folder + "/head", "-o", folder + "/received"]
         for field in call.fields { words += ["-H", field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)"] }
         if call.body != nil {
@@ -37,6 +42,12 @@ struct CurlClient: Client {
         default: words += ["-X", call.method]
         }
         return words + [call.resolved ?? call.url]
+    }
+
+    private static func proxyWords(_ proxy: Call.Proxy) -> [String] {
+        let words = ["-x", proxy.url, "--suppress-connect-headers"]
+        guard let user = proxy.user else { return words }
+        return words + ["-U", "\(user):\(proxy.password)", proxy.scheme == .basic ? "--proxy-basic" : "--proxy-anyauth"]
     }
 
     private static func reply(_ head: Data, _ body: Data) -> Reply {
@@ -63,6 +74,7 @@ struct CurlClient: Client {
         // "Received HTTP/0.9 when not allowed" and "Unsupported HTTP version" have the code of a protocol it does not speak.
         case 1 where words.contains("HTTP"): "protocol"
         case 1, 3: "url"
+        case 7 where words.contains("CONNECT"), 56 where words.contains("CONNECT"): "proxy"
         case 6, 7: "connect"
         case 8, 43, 100: "protocol"
         case 18: "truncated"

@@ -13,7 +13,7 @@ struct Difference: Sendable {
         var aspects: [String] = []
         var table: [String: [String: String]] = [:]
         for (client, outcome) in outcomes {
-            for (aspect, value) in facts(outcome) {
+            for (aspect, value) in facts(outcome, requests: exchange.hasPrefix("proxy/") ? 8 : 4) {
                 if table[aspect] == nil { aspects.append(aspect) }
                 table[aspect, default: [:]][client] = value
             }
@@ -36,9 +36,9 @@ struct Difference: Sendable {
         return number <= outcome.requests.count && parts.dropFirst().first == "field"
     }
 
-    private static func facts(_ outcome: Stage.Outcome) -> [(String, String)] {
+    private static func facts(_ outcome: Stage.Outcome, requests most: Int) -> [(String, String)] {
         var facts = [("requests", "\(outcome.requests.count)")]
-        for (index, request) in outcome.requests.prefix(4).enumerated() {
+        for (index, request) in outcome.requests.prefix(most).enumerated() {
             let number = index + 1
             facts += [
                 ("\(number).origin", request.origin), ("\(number).method", request.method), ("\(number).target", request.target),

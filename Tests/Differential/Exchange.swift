@@ -28,7 +28,25 @@ struct Call: Codable, Sendable {
         var value: String
     }
 
+    /// The proxy on the way.
+    struct Proxy: Codable, Sendable {
+        enum Scheme: String, Codable, Sendable {
+            /// With the first request.
+            case basic
+            /// In answer to a challenge, whatever that asks for.
+            case any
+        }
+
+        var url = ""
+        var user: String?
+        var password = ""
+        var scheme = Scheme.basic
+    }
+
     var url: String
+    var proxy: Proxy?
+    /// The authority of the servers that speak TLS, in PEM; nil where there is none.
+    var authority: String?
     /// Where `url` is a reference: what it is resolved against.
     var base: String?
     /// What that gives by RFC 3986 section 5; the curl tool has no base, and is asked for this.
@@ -62,7 +80,10 @@ struct Witness: Sendable {
 
 /// One exchange of the table.
 struct Exchange: Sendable {
-    enum Origin: Sendable { case home, away }
+    enum Origin: Sendable { case home, away, secure }
+
+    /// Which of the proxies of a client is on the way.
+    enum Proxy: CaseIterable, Sendable { case open, basic, digest, stale, refusing }
 
     struct Route: Sendable {
         var origin: Origin
@@ -74,6 +95,8 @@ struct Exchange: Sendable {
     var id: String
     var call: Call
     var routes: [Route]
+    /// Then URLSession, which knows no credentials for one, does not take part.
+    var proxy: Proxy?
 
     /// - Parameter response: what the path of the call is answered with.
     init(_ id: String, _ call: Call, _ response: @escaping @Sendable (Places) -> ScriptedResponse) {

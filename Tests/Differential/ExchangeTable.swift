@@ -5,7 +5,7 @@ import ScopedNetTestServer
 enum ExchangeTable {
     static var all: [Exchange] {
         methods + statuses + redirects + redirectedSecrets + locations + codings + framings + fields + malformed + cookies + credentials
-            + ranges + urls + references
+            + ranges + urls + references + proxies
     }
 
     /// A call of the path that the exchange's name says.

@@ -8,7 +8,8 @@ struct ScopedNetClient: Client {
 
     func perform(_ call: Call) async -> Reply {
         var configuration = Session.Configuration(agent: RequestAgent())
-        configuration.proxy = .none
+        configuration.proxy = Self.proxy(call.proxy)
+        if let authority = call.authority { configuration.tls.certificateAuthority = .pem(authority) }
         configuration.cookies = CookieJar()
         configuration.baseURL = call.base
         configuration.options.validation = .any
@@ -36,6 +37,14 @@ struct ScopedNetClient: Client {
         }
     }
 
+    private static func proxy(_ proxy: Call.Proxy?) -> ProxyConfiguration {
+        guard let proxy else { return .none }
+        let credentials = proxy.user.map {
+            ProxyConfiguration.Credentials(user: $0, password: proxy.password, isPreemptive: proxy.scheme == .basic)
+        }
+        return .explicit(url: proxy.url, credentials: credentials)
+    }
+
     private static func named(_ fields: HTTPFields) -> [String: String] {
         var named: [String: String] = [:]
         for field in fields where field.name.canonicalName.hasPrefix("x-") {
@@ -52,6 +61,7 @@ struct ScopedNetClient: Client {
         case .badResponse, .headersTooLarge: "protocol"
         case .truncatedBody: "truncated"
         case .connectionLost: "lost"
+        case .proxyFailed: "proxy"
         case .contentDecodingFailed, .decodingBomb: "coding"
         case .tooManyRedirects, .redirectLoop, .redirectRefused: "redirect"
         default: error.isTimeout ? "timeout" : "other"

@@ -19,7 +19,16 @@ public final class LoopbackProxy: Sendable {
 
         /// What it speaks.
         public var kind: Kind
-        /// What a client has to send: as Basic `Proxy-Authorization`, or in the handshake of SOCKS5.
+        /// How an HTTP proxy wants the credentials.
+        public enum Scheme: Sendable, Hashable {
+            /// In the clear (RFC 7617).
+            case basic
+            /// By a digest with SHA-256 (RFC 7616). So many right answers of a request are refused, as their nonce is called stale, before one
+            /// is accepted.
+            case digest(staleNonces: Int = 0)
+        }
+
+        /// What a client has to send: in `Proxy-Authorization`, or in the handshake of SOCKS5.
         public struct Credentials: Sendable, Hashable {
             /// The user.
             public var user: String
@@ -35,6 +44,8 @@ public final class LoopbackProxy: Sendable {
 
         /// The credentials to ask for, with 407; nil lets everyone through.
         public var credentials: Credentials?
+        /// How an HTTP proxy wants them.
+        public var scheme: Scheme
         /// Ports on `127.0.0.1` that stand for host names. A name that exists nowhere else proves who resolved it.
         public var hosts: [String: Int]
         /// A status to refuse everything with, such as 403 or 502 (SOCKS5 says *not allowed*); nil refuses nothing.
@@ -44,10 +55,12 @@ public final class LoopbackProxy: Sendable {
 
         /// Makes a configuration.
         public init(
-            _ kind: Kind = .http, credentials: Credentials? = nil, hosts: [String: Int] = [:], refusal: Int? = nil, listen: Listen = .ipv4
+            _ kind: Kind = .http, credentials: Credentials? = nil, scheme: Scheme = .basic, hosts: [String: Int] = [:],
+            refusal: Int? = nil, listen: Listen = .ipv4
         ) {
             self.kind = kind
             self.credentials = credentials
+            self.scheme = scheme
             self.hosts = hosts
             self.refusal = refusal
             self.listen = listen
@@ -55,20 +68,24 @@ public final class LoopbackProxy: Sendable {
     }
 
     private let configuration: Configuration
+    private let authorization: ProxyAuthorization?
     private let ledger = Watched(Ledger())
     private let listener: Listener
 
     /// Makes a proxy that does not listen yet.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
+        authorization = ProxyAuthorization(configuration)
         self.listener = Listener(configuration.listen, threads: 1, ledger: ledger)
     }
 
     /// Starts to listen. A proxy that was stopped listens on its old port again.
     public func start() async throws {
-        try await listener.start { [configuration, ledger] channel, connection in
+        try await listener.start { [configuration, authorization, ledger] channel, connection in
             switch configuration.kind {
-            case .http: try ProxyHandler.setUp(channel, connection, configuration: configuration, ledger: ledger)
+            case .http:
+                try ProxyHandler.setUp(
+                    channel, connection, configuration: configuration, authorization: authorization, ledger: ledger)
             case .socks5: try SOCKSHandler.setUp(channel, connection, configuration: configuration, ledger: ledger)
             }
         }

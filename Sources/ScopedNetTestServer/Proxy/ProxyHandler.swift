@@ -11,26 +11,31 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
 
     private let configuration: LoopbackProxy.Configuration
+    private let authorization: ProxyAuthorization?
     private let ledger: Watched<Ledger>
     private let connection: ConnectionHandler
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
     private var isBusy = false
 
-    init(_ connection: ConnectionHandler, configuration: LoopbackProxy.Configuration, ledger: Watched<Ledger>) {
+    init(
+        _ connection: ConnectionHandler, configuration: LoopbackProxy.Configuration, authorization: ProxyAuthorization?,
+        ledger: Watched<Ledger>
+    ) {
         self.connection = connection
         self.configuration = configuration
+        self.authorization = authorization
         self.ledger = ledger
     }
 
     static func setUp(
         _ channel: any Channel, _ connection: ConnectionHandler, configuration: LoopbackProxy.Configuration,
-        ledger: Watched<Ledger>
+        authorization: ProxyAuthorization?, ledger: Watched<Ledger>
     ) throws {
         let operations = channel.pipeline.syncOperations
         // What follows a CONNECT belongs to the tunnel: the decoder hands it on when it is taken out.
         try operations.addHandler(ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes)))
-        try operations.addHandler(ProxyHandler(connection, configuration: configuration, ledger: ledger))
+        try operations.addHandler(ProxyHandler(connection, configuration: configuration, authorization: authorization, ledger: ledger))
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -60,20 +65,13 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
 
         if let refusal = configuration.refusal {
             answer(refusal, to: head, progress: progress, context: context)
-        } else if !isAuthorized(head) {
-            let challenge: HeaderList = ["Proxy-Authenticate": "Basic realm=\"loopback\""]
-            answer(407, challenge, to: head, progress: progress, context: context)
+        } else if let challenge = authorization?.challenge(head) {
+            answer(407, ["Proxy-Authenticate": challenge], to: head, progress: progress, context: context)
         } else if let route = ProxyRoute(method: head.method.rawValue, target: head.uri) {
             connect(to: route.resolved(with: configuration.hosts), for: head, progress: progress, context: context)
         } else {
             answer(400, to: head, progress: progress, context: context)
         }
-    }
-
-    private func isAuthorized(_ head: HTTPRequestHead) -> Bool {
-        guard let credentials = configuration.credentials else { return true }
-        let token = Data("\(credentials.user):\(credentials.password)".utf8).base64EncodedString()
-        return head.headers.first(name: "proxy-authorization") == "Basic \(token)"
     }
 
     private func answer(

@@ -28,7 +28,13 @@ public struct Challenge: Sendable {
         user: String, password: String, algorithm: DigestAlgorithm = .sha256, realm: String = "loopback"
     ) -> Challenge {
         let nonce = (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
-        return Challenge(scheme: .digest(user: user, password: password, algorithm, nonce: nonce), realm: realm)
+        return digest(user: user, password: password, algorithm: algorithm, realm: realm, nonce: nonce)
+    }
+
+    static func digest(
+        user: String, password: String, algorithm: DigestAlgorithm = .sha256, realm: String = "loopback", nonce: String
+    ) -> Challenge {
+        Challenge(scheme: .digest(user: user, password: password, algorithm, nonce: nonce), realm: realm)
     }
 
     /// A token (RFC 6750).
@@ -37,15 +43,16 @@ public struct Challenge: Sendable {
     }
 
     /// 401 with `WWW-Authenticate`.
-    var refusal: ScriptedResponse {
-        let value =
-            switch scheme {
-            case .basic: "Basic realm=\"\(realm)\", charset=\"UTF-8\""
-            case .bearer: "Bearer realm=\"\(realm)\""
-            case .digest(_, _, let algorithm, let nonce):
-                "Digest realm=\"\(realm)\", qop=\"auth\", algorithm=\(algorithm.rawValue), nonce=\"\(nonce)\", opaque=\"loopback\""
-            }
-        return .status(401).header("WWW-Authenticate", value)
+    var refusal: ScriptedResponse { .status(401).header("WWW-Authenticate", value) }
+
+    /// The challenge itself.
+    var value: String {
+        switch scheme {
+        case .basic: "Basic realm=\"\(realm)\", charset=\"UTF-8\""
+        case .bearer: "Bearer realm=\"\(realm)\""
+        case .digest(_, _, let algorithm, let nonce):
+            "Digest realm=\"\(realm)\", qop=\"auth\", algorithm=\(algorithm.rawValue), nonce=\"\(nonce)\", opaque=\"loopback\""
+        }
     }
 
     /// Whether an `Authorization` field opens the door.
