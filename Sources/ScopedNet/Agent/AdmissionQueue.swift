@@ -11,7 +11,7 @@ package final class AdmissionQueue: Sendable {
     }
 
     private struct State {
-        var queue: PendingQueue<Waiter, UInt32>
+        var queue: PendingQueue<Waiter, AdmissionKey>
         var budgets: [UInt32: RetryBudget] = [:]
         /// How many budgets there may be before those that are full are dropped.
         var budgetBound = 1024
@@ -24,9 +24,9 @@ package final class AdmissionQueue: Sendable {
     package init(limits: ConnectionLimits, timing: any Timing) {
         self.limits = limits
         self.timing = timing
-        let bounds = PendingQueue<Waiter, UInt32>.Limits(
+        let bounds = PendingQueue<Waiter, AdmissionKey>.Limits(
             total: max(1, limits.total), perHost: max(1, limits.perHost), waiting: max(0, limits.queued))
-        state = Lock(State(queue: PendingQueue(limits: bounds)))
+        state = Lock(State(queue: PendingQueue(limits: bounds, sibling: { $0.sibling })))
     }
 
     private var now: Duration { .nanoseconds(nanoseconds) }
@@ -34,7 +34,7 @@ package final class AdmissionQueue: Sendable {
 
     package func submit(_ run: RunCore) -> Submission {
         let now = nanoseconds
-        let host = run.originID
+        let host = run.admissionKey
         let waiter = Waiter(run: run, exchange: run.exchangeID.number)
         let answer = state.withLock { state in
             // Read here: who raises it comes to `reprioritize` afterwards, and so finds the run waiting if this was too early.
@@ -52,9 +52,9 @@ package final class AdmissionQueue: Sendable {
     }
 
     /// A slot is free again; whoever is next begins.
-    package func release(_ origin: UInt32) {
+    package func release(_ key: AdmissionKey) {
         let now = nanoseconds
-        let next = state.withLock { $0.queue.finished(host: origin, nanoseconds: now) }
+        let next = state.withLock { $0.queue.finished(host: key, nanoseconds: now) }
         if let next { grant(next.run) }
     }
 
@@ -64,10 +64,10 @@ package final class AdmissionQueue: Sendable {
         var run = run
         while true {
             // Read before: a run that was parked may be resumed, and redirected, while this thread still holds its slot.
-            let origin = run.originID
+            let key = run.admissionKey
             if run.beginTransfer() { return }
             let now = nanoseconds
-            guard let next = state.withLock({ $0.queue.finished(host: origin, nanoseconds: now) }) else { return }
+            guard let next = state.withLock({ $0.queue.finished(host: key, nanoseconds: now) }) else { return }
             run = next.run
         }
     }
@@ -102,20 +102,24 @@ package final class AdmissionQueue: Sendable {
         }
     }
 
-    /// An origin that speaks HTTP/2 is limited in streams, not in connections.
-    package func noteVersion(_ version: String, origin: UInt32) {
-        guard version == "2" else { return }
+    /// What a request that could share its connection was answered in: an origin that speaks HTTP/2 is limited in streams, not in connections,
+    /// until it falls back. What a request for HTTP/1.1 was answered in says nothing.
+    package func noteVersion(_ version: String, of key: AdmissionKey) {
+        guard key.sharesConnection, !version.isEmpty else { return }
         let now = now
-        let limit = max(limits.streamsPerHost, limits.perHost)
+        let limit = version == "2" ? max(limits.streamsPerHost, limits.perHost, 1) : nil
         let next = state.withLock { state -> [Waiter] in
             // Asked each time: the queue forgets hosts that were idle for long.
-            guard state.queue.limit(ofHost: origin) != limit else { return [] }
-            return state.queue.setLimit(host: origin, limit, now: now)
+            guard state.queue.limit(ofHost: key) != limit else { return [] }
+            return state.queue.setLimit(host: key, limit, now: now)
         }
         for waiter in next { grant(waiter.run) }
     }
 
-    package func limit(ofHost origin: UInt32) -> Int? { state.withLock { $0.queue.limit(ofHost: origin) } }
+    /// The limit of an origin in streams; nil where it is not known to speak HTTP/2.
+    package func streamLimit(ofOrigin origin: UInt32) -> Int? {
+        state.withLock { $0.queue.limit(ofHost: AdmissionKey(origin: origin, sharesConnection: true)) }
+    }
     package var budgetCount: Int { state.withLock { $0.budgets.count } }
     package var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
     package var activeCount: Int { state.withLock { $0.queue.activeCount } }

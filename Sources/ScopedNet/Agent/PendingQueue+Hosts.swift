@@ -9,6 +9,8 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
         var active: Int32 = 0
         /// The host's own limit, or ``HostTable/noLimit``.
         var limit = HostTable.noLimit
+        /// The slot of the host that this one shares its limit with, as long as neither has one of its own; -1 for none.
+        fileprivate(set) var sibling: Int32 = -1
         var waiting = WaitingLists()
         fileprivate var ring = HostTable.noRing
         /// In a free slot the next free one.
@@ -41,6 +43,9 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
     private var latest = 0
     private var rings = [Ring](repeating: Ring(), count: 6)
     private var heap: [Int32] = []
+    private let sibling: (@Sendable (Host) -> Host?)?
+
+    init(sibling: (@Sendable (Host) -> Host?)? = nil) { self.sibling = sibling }
 
     subscript(index: Int32) -> Slot {
         _read { yield slots[Int(index)] }
@@ -68,7 +73,20 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
             slots[Int(index)] = Slot(host: host)
         }
         indices[host] = index
+        if let other = sibling?(host), let known = indices[other] {
+            slots[Int(index)].sibling = known
+            slots[Int(known)].sibling = index
+        }
         return index
+    }
+
+    /// The number of items that count against the limit of a host.
+    func load(of index: Int32) -> Int {
+        let slot = slots[Int(index)]
+        guard slot.sibling != Self.none, slot.limit == Self.noLimit, slots[Int(slot.sibling)].limit == Self.noLimit else {
+            return Int(slot.active)
+        }
+        return Int(slot.active) + Int(slots[Int(slot.sibling)].active)
     }
 
     /// Lets a host that has nothing to do be forgotten, a little later.
@@ -82,6 +100,9 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
         leaveRing(index)
         guard let host = slots[Int(index)].host else { return }
         indices.removeValue(forKey: host)
+        let sibling = slots[Int(index)].sibling
+        if sibling != Self.none { slots[Int(sibling)].sibling = Self.none }
+        slots[Int(index)].sibling = Self.none
         slots[Int(index)].host = nil
         slots[Int(index)].next = firstFree
         firstFree = index

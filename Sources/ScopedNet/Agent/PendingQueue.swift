@@ -45,11 +45,15 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
     private let ageingStep: Int64
     private var clock = Int64.min
     private var items = WaitingItems<Item>()
-    private var hosts = HostTable<Host>()
+    private var hosts: HostTable<Host>
 
-    /// - Parameter ageingStep: the time of waiting that counts like one step of priority. Zero turns ageing off.
-    package init(limits: Limits = Limits(), ageingStep: Duration = .seconds(5)) {
+    /// - Parameters:
+    ///   - ageingStep: the time of waiting that counts like one step of priority. Zero turns ageing off.
+    ///   - sibling: the host that another one shares the common limit with: both together run no more items than that, as long as neither has a
+    ///     limit of its own. It is mutual.
+    package init(limits: Limits = Limits(), ageingStep: Duration = .seconds(5), sibling: (@Sendable (Host) -> Host?)? = nil) {
         self.limits = limits
+        hosts = HostTable(sibling: sibling)
         self.ageingStep = max(0, ageingStep.clampedNanoseconds)
     }
 
@@ -78,10 +82,11 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
     package mutating func submit(_ item: Item, host: Host, priority: Priority, nanoseconds: Int64) -> Submission {
         advance(to: nanoseconds)
         let index = hosts.makeIndex(of: host)
-        if activeCount < limits.total, Int(hosts[index].active) < limit(of: index) {
+        if activeCount < limits.total, hosts.load(of: index) < limit(of: index) {
             activeCount += 1
             hosts[index].active += 1
             hosts.leaveRing(index)
+            placeSibling(of: index)
             return .start
         }
         guard items.count < limits.waiting else {
@@ -108,6 +113,8 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
         }
         activeCount -= 1
         hosts[index].active -= 1
+        // First: what the two share would else stay with the one that has it.
+        placeSibling(of: index)
         place(index)
         let next = startNext()
         hosts.releaseIfIdle(index)
@@ -170,6 +177,7 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
         let index = hosts.makeIndex(of: host)
         hosts[index].limit = limit.map { Int32(clamping: max(0, $0)) } ?? HostTable<Host>.noLimit
         place(index)
+        placeSibling(of: index)
         let started = startAll()
         hosts.releaseIfIdle(index)
         return started
@@ -217,10 +225,16 @@ extension PendingQueue {
 
     /// Puts a host where it belongs after anything about it has changed: into the ring of its best item, or into none.
     private mutating func place(_ host: Int32, toTheEnd: Bool = false) {
-        guard let best = bestItem(of: host), Int(hosts[host].active) < limit(of: host) else {
+        guard let best = bestItem(of: host), hosts.load(of: host) < limit(of: host) else {
             return hosts.leaveRing(host)
         }
         hosts.enterRing(level(of: best), host, rises: nextRise(of: host, from: level(of: best)), toTheEnd: toTheEnd)
+    }
+
+    /// After what a host runs, or its limit, has changed.
+    private mutating func placeSibling(of host: Int32) {
+        let sibling = hosts[host].sibling
+        if sibling >= 0 { place(sibling) }
     }
 
     private mutating func startNext() -> Item? {
@@ -229,6 +243,7 @@ extension PendingQueue {
         activeCount += 1
         hosts[host].active += 1
         place(host, toTheEnd: true)
+        placeSibling(of: host)
         return item
     }
 

@@ -135,7 +135,7 @@ extension RunCore {
     func attemptFinished(_ result: TransferResult, turn: TransportTurn) {
         session.link.noteConnection(to: result.metrics.remoteAddress)
         attempts.append(result.metrics)
-        session.admission.noteVersion(result.metrics.httpVersion, origin: originID)
+        session.admission.noteVersion(result.metrics.httpVersion, of: admissionKey)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, turn: turn)
         guard mayGoOn else { return abandonWork() }
         if let held = drive.held, !hasVerdict(held, result, turn: turn) { return }

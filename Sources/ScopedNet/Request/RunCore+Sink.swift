@@ -52,7 +52,7 @@ extension RunCore: TransferSink {
     }
 
     package func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn) {
-        session.admission.release(originID)
+        session.admission.release(admissionKey)
         attemptFinished(result, turn: turn)
     }
 }

@@ -193,7 +193,13 @@ package final class RunCore: BagMember, @unchecked Sendable {
     /// When the run as a whole must be over, as far as that is known.
     var attemptDeadline: UInt64? { madeExchange?.deadline }
 
-    /// Whose slot the present exchange needs.
+    /// The slot that the present exchange needs.
+    var admissionKey: AdmissionKey {
+        let (url, options) = madeExchange.map { ($0.url, $0.options) } ?? (template.url, template.transferOptions)
+        return AdmissionKey(origin: url.originID, sharesConnection: options.sharesConnection(to: url))
+    }
+
+    /// The origin of the present exchange.
     var originID: UInt32 { (madeExchange?.url ?? template.url).originID }
 
     // MARK: The gate

@@ -91,6 +91,8 @@ final class CurlLoop {
         // Our own queue holds the limits; libcurl's are a net below it, and its pool must hold more than can be in flight.
         let pool = min(max(1, settings.limits.total), Int(Int32.max) - 16) + 16
         let streams = min(max(1, settings.limits.streamsPerHost), Int(Int32.max))
+        // To one host there may be a connection of HTTP/2 besides. To libcurl all that goes to a proxy goes to one host.
+        let hostPool = profile.mayUseProxy ? pool : min(max(1, settings.limits.perHost), pool - 1) + 1
         let codes = [
             scurl_multi_set_socket_callback(multi, CurlCallbacks.socket),
             scurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context),
@@ -99,6 +101,7 @@ final class CurlLoop {
             scurl_multi_set_long(multi, CURLMOPT_PIPELINING, SCURL_PIPE_MULTIPLEX),
             scurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, pool),
             scurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, pool),
+            scurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, hostPool),
             scurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, streams),
         ]
         guard codes.allSatisfy({ $0 == CURLM_OK }) else {

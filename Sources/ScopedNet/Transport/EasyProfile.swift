@@ -12,11 +12,14 @@ final class EasyProfile {
     private(set) var securedHosts: SecuredHosts?
     /// Whether the proxy has to be chosen for each URL.
     let choosesProxyPerRequest: Bool
+    /// libcurl has credentials that it sends in answer to a challenge of the proxy.
+    let answersProxies: Bool
 
     init(settings: TransportSettings) {
         self.settings = settings
         environment = settings.proxy == .environment ? ProxyEnvironment(Self.processEnvironment) : nil
         choosesProxyPerRequest = environment.map { $0 != .none } ?? false
+        answersProxies = settings.proxy.answersChallenges
         systemBundle = Self.bundles.first { access($0, R_OK) == 0 }
     }
 
@@ -140,10 +143,13 @@ final class EasyProfile {
         return isBypassed && IPLiteral(url.host) != nil && IPLiteral(parsed.host) != nil ? nil : parsed
     }
 
-    /// libcurl has credentials that it sends in answer to a challenge of the proxy.
-    var answersProxies: Bool {
-        guard case .explicit(_, let credentials?, _) = settings.proxy else { return false }
-        return credentials.schemes != SCURL_AUTH_BASIC
+    /// Some requests may go by way of a proxy.
+    var mayUseProxy: Bool {
+        switch settings.proxy {
+        case .none: false
+        case .environment: environment.map { $0 != .none } ?? false
+        case .explicit: true
+        }
     }
 
     /// Whether the request itself goes to a proxy, and not through one.

@@ -20,6 +20,12 @@ extension ProxyConfiguration {
         if user.lowercased().contains("%3a") { throw NetworkError.colonInProxyUser }
     }
 
+    /// Credentials go out in answer to a challenge.
+    var answersChallenges: Bool {
+        guard case .explicit(_, let credentials?, _) = self else { return false }
+        return credentials.schemes != SCURL_AUTH_BASIC
+    }
+
     fileprivate static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
 
     private static func encodesControl(_ text: ArraySlice<UInt8>) -> Bool {

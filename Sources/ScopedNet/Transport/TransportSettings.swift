@@ -23,11 +23,12 @@ public struct TransportSettings: Sendable, Hashable {
 
 /// Hard limits; what exceeds them waits in the session's queue, outside libcurl.
 public struct ConnectionLimits: Sendable, Hashable {
-    /// Transfers at once for one scheme, host and port over HTTP/1.1. Default: 6.
+    /// Transfers at once for one scheme, host and port that need a connection of their own: all of them until the host is known to speak
+    /// HTTP/2, then those for HTTP/1.1. Default: 6. Without a proxy there are never more than one connection beyond that.
     public var perHost = 6
     /// Transfers at once in all. Default: 64.
     public var total = 64
-    /// Streams at once for a host that speaks HTTP/2. Default: 100.
+    /// Streams at once for a host that speaks HTTP/2, beside ``perHost``. Default: 100.
     public var streamsPerHost = 100
     /// Requests that may wait; one more fails with `queueFull`. Default: 100,000.
     public var queued = 100_000

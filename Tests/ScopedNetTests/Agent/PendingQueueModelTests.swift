@@ -13,6 +13,8 @@ import Testing
             let submitted: Int
         }
 
+        /// 0 and 1, 2 and 3 and so on share the common limit.
+        let hasSiblings: Bool
         var total = 4
         var perHost = 2
         var capacity = 40
@@ -25,7 +27,11 @@ import Testing
 
         func activeCount(_ host: Int) -> Int { active.values.count { $0 == host } }
         func hasRoom(_ host: Int) -> Bool {
-            active.count < total && activeCount(host) < ownLimits[host] ?? perHost
+            active.count < total && load(host) < ownLimits[host] ?? perHost
+        }
+        func load(_ host: Int) -> Int {
+            let isShared = hasSiblings && ownLimits[host] == nil && ownLimits[host ^ 1] == nil
+            return activeCount(host) + (isShared ? activeCount(host ^ 1) : 0)
         }
         func level(_ entry: Entry) -> Int { min(4, entry.priority + (now - entry.submitted) / Self.step) }
         var startable: [Entry] { waiting.filter { hasRoom($0.host) } }
@@ -47,12 +53,15 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<24 as Range<UInt64>)
+    @Test(arguments: 0..<48 as Range<UInt64>)
     func agreesWithTheModel(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        var model = Model()
+        let hasSiblings = !seed.isMultiple(of: 2)
+        let neighbour: @Sendable (Int) -> Int? = { $0 ^ 1 }
+        var model = Model(hasSiblings: hasSiblings)
         var queue = PendingQueue<Int, Int>(
-            limits: .init(total: model.total, perHost: model.perHost, waiting: model.capacity), ageingStep: .milliseconds(Model.step))
+            limits: .init(total: model.total, perHost: model.perHost, waiting: model.capacity), ageingStep: .milliseconds(Model.step),
+            sibling: hasSiblings ? neighbour : nil)
         let hostCount = Int.random(in: 1...12, using: &generator)
         var ended: Set<Int> = []
         var next = 0

@@ -263,6 +263,55 @@ import Testing
         #expect(finish("a", in: &queue) == 20)
     }
 
+    // MARK: Siblings
+
+    private func makePair() -> PendingQueue<Int, Int> {
+        PendingQueue(limits: .init(total: 20, perHost: 2), sibling: { $0 ^ 1 })
+    }
+
+    private func submit(_ item: Int, _ host: Int, to queue: inout PendingQueue<Int, Int>) -> PendingQueue<Int, Int>.Submission {
+        queue.submit(item, host: host, priority: .normal, now: .zero)
+    }
+
+    @Test func siblingsShareTheCommonLimit() {
+        var queue = makePair()
+        #expect(submit(1, 0, to: &queue) == .start)
+        #expect(submit(2, 1, to: &queue) == .start)
+        #expect(submit(3, 0, to: &queue) == .queued(position: 1))
+        #expect(submit(4, 1, to: &queue) == .queued(position: 2))
+        #expect(submit(5, 2, to: &queue) == .start)
+        // What one leaves goes to the other first, so that neither keeps all.
+        #expect(queue.finished(host: 1, now: .zero) == 3)
+        #expect(queue.finished(host: 0, now: .zero) == 4)
+    }
+
+    @Test func aSiblingWithALimitOfItsOwnCountsForItself() {
+        var queue = makePair()
+        for item in 0..<2 { #expect(submit(item, 0, to: &queue) == .start) }
+        for item in 2..<6 { #expect(submit(item, 1, to: &queue) == .queued(position: item - 1)) }
+        #expect(queue.setLimit(host: 1, 3, now: .zero) == [2, 3, 4])
+        #expect(submit(6, 0, to: &queue) == .queued(position: 2))
+        #expect(queue.finished(host: 0, now: .zero) == 6)
+        // Shared again: three and two run, and two may.
+        #expect(queue.setLimit(host: 1, nil, now: .zero).isEmpty)
+        for host in [0, 0, 1] { #expect(queue.finished(host: host, now: .zero) == nil) }
+        #expect(submit(7, 0, to: &queue) == .queued(position: 2))
+        #expect(queue.finished(host: 1, now: .zero) == 7)
+        #expect(queue.finished(host: 0, now: .zero) == 5)
+    }
+
+    @Test func aForgottenSiblingIsFoundAgain() {
+        var queue = makePair()
+        for item in 0..<2 { #expect(submit(item, 1, to: &queue) == .start) }
+        for host in 0...600 where host != 1 {
+            #expect(submit(1_000 + host, host == 0 ? 10_000 : host + 2, to: &queue) == .start)
+            #expect(queue.finished(host: host == 0 ? 10_000 : host + 2, now: .zero) == nil)
+        }
+        #expect(submit(2, 0, to: &queue) == .queued(position: 1))
+        #expect(queue.finished(host: 1, now: .zero) == 2)
+        #expect(queue.finished(host: 0, now: .zero) == nil)
+    }
+
     @Test func aLimitOutlivesTheHostsWork() {
         var queue = makeQueue(total: 10, perHost: 1)
         _ = queue.setLimit(host: "a", 3, now: .zero)

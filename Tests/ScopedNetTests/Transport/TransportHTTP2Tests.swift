@@ -131,6 +131,82 @@ struct TransportHTTP2Tests {
         }
     }
 
+    /// THR-7. The host has spoken HTTP/2, and these are for HTTP/1.1 all the same.
+    @Test func connectionsStayLimitedBesideStreams() async throws {
+        try await withHTTP2 {
+            $0.limits.perHost = 2
+        } _: { wire async throws in
+            wire.server.on("/first", .ok())
+            wire.server.on("/", .ok("x").stalling(.beforeHead))
+            _ = try await wire.send("/first")
+            for _ in 0..<5 { wire.get().start() }
+            try await wire.server.waitForStalls(5)
+            for _ in 0..<12 { wire.get { $0.httpVersion = .http1 }.start() }
+            try await wire.server.waitForStalls(7)
+            #expect(wire.session.admission.waitingCount == 10)
+            #expect(wire.server.openConnections == 3)
+            wire.server.on("/", .ok("x"))
+            wire.server.releaseStalls()
+            await wire.agent.idle()
+            #expect(wire.server.requests.count == 18)
+            #expect(wire.server.maxOpenConnections == 3)
+        }
+    }
+
+    /// Nobody knows yet what the host speaks: all are connections.
+    @Test func anUnknownHostHasOneLimitForBoth() async throws {
+        try await withHTTP2 {
+            $0.limits.perHost = 2
+        } _: { wire async throws in
+            wire.server.on("/", .ok("x").stalling(.beforeHead))
+            for number in 0..<6 { wire.get { $0.httpVersion = number.isMultiple(of: 2) ? .http1 : .automatic }.start() }
+            try await wire.server.waitForStalls(2)
+            #expect(wire.session.admission.activeCount == 2)
+            wire.server.on("/", .ok("x"))
+            wire.server.releaseStalls()
+            await wire.agent.idle()
+            #expect(wire.server.requests.count == 6)
+            #expect(wire.server.maxOpenConnections <= 3)
+        }
+    }
+
+    /// Another server answers at the same address, and it has no HTTP/2.
+    @Test func aHostThatFallsBackIsLimitedInConnectionsAgain() async throws {
+        let folder = TemporaryFolder()
+        let identity = try authority.makeServerIdentity()
+        let path = folder.path + "/s"
+        try await withSession {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+            $0.transport.unixSocketPath = path
+            $0.limits.perHost = 2
+        } _: { session async throws in
+            try await withLoopbackServer(.init(tls: identity, protocols: [.http2], listen: .unixSocket(path))) { server async throws in
+                server.on("/", .ok("two"))
+                #expect(try await session.send("https://localhost/").head.version == "2")
+            }
+            try await withLoopbackServer(.init(tls: identity, listen: .unixSocket(path))) { server async throws in
+                server.on("/", .ok("one").stalling(.beforeHead))
+                // They could be streams, as far as anybody knows; libcurl holds them to connections.
+                for _ in 0..<12 { session.request("https://localhost/").start() }
+                try await server.waitForStalls(3)
+                #expect(session.admission.activeCount == 12)
+                server.on("/", .ok("one"))
+                server.releaseStalls()
+                await session.agent.idle()
+                #expect(server.maxOpenConnections == 3)
+
+                server.on("/", .ok("one").stalling(.beforeHead))
+                for _ in 0..<6 { session.request("https://localhost/").start() }
+                try await server.waitForStalls(2)
+                #expect(session.admission.waitingCount == 4)
+                server.on("/", .ok("one"))
+                server.releaseStalls()
+                await session.agent.idle()
+                #expect(server.requests.count == 18)
+            }
+        }
+    }
+
     @Test func redirectsWork() async throws {
         try await withHTTP2 { wire async throws in
             wire.server.on("/a", .redirect(to: "/b", status: 307))
