@@ -26,8 +26,12 @@ package struct CookieTable: Sendable {
     }
 
     private var cookies: [Cookie.Key: Cookie] = [:]
-    /// How many a domain has: most have few, and nothing is counted for those.
-    private var counts: [String: Int] = [:]
+    /// Those of a domain.
+    private var domains: [String: Set<Cookie.Key>] = [:]
+    /// No cookie expires before.
+    private var nextExpiry = Double.infinity
+    /// Nil until there were too many in all.
+    private var order: CookieOrder?
     /// Made room since they were last asked for.
     private var evicted: Set<Cookie.Key> = []
     private let limits: Limits
@@ -58,13 +62,16 @@ package struct CookieTable: Sendable {
     }
 
     private mutating func put(_ cookie: Cookie) {
-        if cookies.updateValue(cookie, forKey: cookie.key) == nil { counts[cookie.key.domain, default: 0] += 1 }
+        if cookies.updateValue(cookie, forKey: cookie.key) == nil { domains[cookie.key.domain, default: []].insert(cookie.key) }
+        nextExpiry = min(nextExpiry, cookie.expires ?? .infinity)
+        order?.insert(cookie)
+        if let order, order.count > 2 * cookies.count + 64 { self.order = CookieOrder(cookies.values) }
     }
 
     private mutating func take(_ key: Cookie.Key) {
         guard cookies.removeValue(forKey: key) != nil else { return }
-        let left = (counts[key.domain] ?? 1) - 1
-        counts[key.domain] = left > 0 ? left : nil
+        domains[key.domain]?.remove(key)
+        if domains[key.domain]?.isEmpty == true { domains[key.domain] = nil }
     }
 
     /// Section 5.2: the same scheme, and the same domain below a public suffix.
@@ -163,19 +170,26 @@ package struct CookieTable: Sendable {
 
     /// First what has expired, then of a domain with too many, then of all: those without `Secure` first, the longest unused first.
     private mutating func evict(sparing key: Cookie.Key, now: Double) {
-        guard counts[key.domain] ?? 0 > limits.perDomain || cookies.count > limits.total else { return }
-        for cookie in cookies.values.filter({ $0.isExpired(at: now) }) { drop(cookie.key) }
-        drop(cookies.values.filter { $0.key.domain == key.domain }, to: limits.perDomain, sparing: key)
-        drop(Array(cookies.values), to: limits.total, sparing: key)
+        guard domains[key.domain]?.count ?? 0 > limits.perDomain || cookies.count > limits.total else { return }
+        dropExpired(now)
+        let own = domains[key.domain] ?? []
+        if own.count > limits.perDomain {
+            var order = CookieOrder(own.compactMap { cookies[$0] })
+            for _ in limits.perDomain..<own.count {
+                if let next = order.removeFirst(sparing: key, among: cookies) { drop(next) }
+            }
+        }
+        while cookies.count > limits.total {
+            if order == nil { order = CookieOrder(cookies.values) }
+            guard let next = order?.removeFirst(sparing: key, among: cookies) else { return }
+            drop(next)
+        }
     }
 
-    private mutating func drop(_ candidates: [Cookie], to limit: Int, sparing key: Cookie.Key) {
-        guard candidates.count > limit else { return }
-        let order = candidates.filter { $0.key != key }.sorted { left, right in
-            if left.isSecure != right.isSecure { return !left.isSecure }
-            return (left.lastUsed, left.created) < (right.lastUsed, right.created)
-        }
-        for cookie in order.prefix(candidates.count - limit) { drop(cookie.key) }
+    private mutating func dropExpired(_ now: Double) {
+        guard nextExpiry <= now else { return }
+        for cookie in cookies.values.filter({ $0.isExpired(at: now) }) { drop(cookie.key) }
+        nextExpiry = cookies.values.reduce(.infinity) { min($0, $1.expires ?? .infinity) }
     }
 
     private mutating func drop(_ key: Cookie.Key) {
@@ -200,7 +214,7 @@ package struct CookieTable: Sendable {
 
     /// The cookies of that field, in its order.
     package func cookies(for origin: CookieOrigin, isSameSite: Bool = true, isSafeMethod: Bool = true, now: Double) -> [Cookie] {
-        let chosen = cookies.values.filter { cookie in
+        let chosen = candidates(for: origin).filter { cookie in
             !cookie.isExpired(at: now) && origin.pathMatches(cookie.key.path) && (!cookie.isSecure || origin.isSecure)
                 && (cookie.key.isHostOnly ? cookie.key.domain == origin.host : origin.domainMatches(cookie.key.domain))
                 && (isSameSite || goesAcrossSites(cookie, isSafeMethod))
@@ -209,6 +223,17 @@ package struct CookieTable: Sendable {
             let lengths = (left.key.path.utf8.count, right.key.path.utf8.count)
             if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
             return (left.created, left.key.name) < (right.created, right.key.name)
+        }
+    }
+
+    /// Those of the host, and of the domains above it.
+    private func candidates(for origin: CookieOrigin) -> [Cookie] {
+        var found: [Cookie] = []
+        var domain = origin.host[...]
+        while true {
+            for key in domains[String(domain)] ?? [] { if let cookie = cookies[key] { found.append(cookie) } }
+            guard !origin.isAddress, let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")) else { return found }
+            domain = domain[domain.utf8.index(after: dot)...]
         }
     }
 

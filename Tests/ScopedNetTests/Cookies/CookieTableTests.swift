@@ -209,6 +209,64 @@ import Testing
         #expect(table.all.map(\.key.domain).sorted() == (40..<50).map { "h\($0).test" })
     }
 
+    /// As sorting all of them each time would have it, whatever was used, replaced, removed or has expired meanwhile.
+    @Test(arguments: 0..<20) func whatMakesRoomIsTheLongestUnused(_ seed: Int) {
+        var random = seed &* 2_654_435_761 &+ 12_345
+        func next(_ bound: Int) -> Int {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int((UInt(bitPattern: random) >> 33) % UInt(bound))
+        }
+        var limits = CookieTable.Limits()
+        (limits.total, limits.perDomain) = (20, 4)
+        var table = Self.table(limits)
+        for step in 0..<2_000 {
+            let now = Double(step)
+            let origin = Self.origin("https://h\(next(12)).test/")
+            if next(3) == 0 {
+                _ = table.field(for: origin, now: now)
+                continue
+            }
+            let before = table.all
+            let life = ["", "", "; Max-Age=30", "; Max-Age=0"][next(4)]
+            let decision = table.receive("c\(next(8))=1\(next(2) == 0 ? "; Secure" : "")\(life)", from: origin, now: now)
+            let gone = table.takeEvicted()
+            guard case .stored(let key) = decision else {
+                #expect(gone.isEmpty)
+                continue
+            }
+            #expect(gone == Self.expected(before, key, isNew: !before.contains { $0.key == key }, limits, now), "step \(step)")
+            #expect(table.count <= limits.total)
+        }
+    }
+
+    private static func expected(
+        _ before: [Cookie], _ key: Cookie.Key, isNew: Bool, _ limits: CookieTable.Limits, _ now: Double
+    ) -> Set<Cookie.Key> {
+        var others = before.filter { $0.key != key }
+        func isFull(_ cookies: [Cookie]) -> Bool {
+            cookies.count { $0.key.domain == key.domain } + 1 > limits.perDomain || cookies.count + 1 > limits.total
+        }
+        guard isFull(others) else { return [] }
+        var gone = Set(others.filter { $0.isExpired(at: now) }.map(\.key))
+        others.removeAll { gone.contains($0.key) }
+        func worst(_ cookies: [Cookie]) -> Cookie? {
+            cookies.min { left, right in
+                if left.isSecure != right.isSecure { return !left.isSecure }
+                return (left.lastUsed, left.created) < (right.lastUsed, right.created)
+            }
+        }
+        func drop(_ cookie: Cookie?) {
+            guard let cookie else { return }
+            gone.insert(cookie.key)
+            others.removeAll { $0.key == cookie.key }
+        }
+        while others.count(where: { $0.key.domain == key.domain }) + 1 > limits.perDomain {
+            drop(worst(others.filter { $0.key.domain == key.domain }))
+        }
+        while others.count + 1 > limits.total { drop(worst(others)) }
+        return gone
+    }
+
     @Test func cookiesCanBeTakenOut() {
         var table = Self.table()
         _ = table.receive("a=1", from: Self.origin("http://h.test/"), now: 0)
