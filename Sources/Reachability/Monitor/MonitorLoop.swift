@@ -209,6 +209,7 @@ final class MonitorLoop {
         run.count { statistics in
             statistics.events += drained.messages
             statistics.routeEvents += drained.messages
+            if drained.overran { statistics.overruns += 1 }
         }
         // Every route of a storm comes here: look once, then look away for a while and let the socket overflow.
         if drained.change.mayDiffer, events?.interests == .every, let descriptor = events?.routes.descriptor {

@@ -54,7 +54,8 @@ extension ReachabilityMonitor {
         public internal(set) var events: UInt64 = 0
         /// Those of them that were about routes.
         public internal(set) var routeEvents: UInt64 = 0
-        /// How often the kernel had to drop messages, and the tables were read afresh.
+        /// The times that the kernel had to drop messages: of links and addresses, whose tables were then read afresh, or of routes, which are but
+        /// a reason to look again.
         public internal(set) var overruns: UInt64 = 0
         public internal(set) var resyncs: UInt64 = 0
         public internal(set) var evaluations: UInt64 = 0
