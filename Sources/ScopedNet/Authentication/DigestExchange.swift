@@ -11,6 +11,9 @@ package struct DigestExchange: Sendable {
         case unsupported
     }
 
+    /// The most answers to stale nonces in a row. A server that calls each nonce stale has the last word then.
+    package static let mostStaleAnswers = 4
+
     private var challenge: DigestChallenge?
     private var count: UInt32 = 0
 
@@ -35,16 +38,16 @@ package struct DigestExchange: Sendable {
     /// - Parameters:
     ///   - fields: the values of `WWW-Authenticate` or `Proxy-Authenticate`.
     ///   - answered: the nonce that the refused request carried; nil when it carried no answer. A server that says it is stale, gets another
-    ///     answer, once: not for a nonce that is stale from the start.
-    ///   - wasStale: whether that answer was itself one to a stale nonce.
-    package mutating func refused(fields: [String], answered: String?, wasStale: Bool = false) -> Decision {
+    ///     answer, a few times: servers behind one name may not know each other's nonces, and those for a single use may be gone by then.
+    ///   - staleAnswers: the answers to stale nonces up to that one, which was the last of them.
+    package mutating func refused(fields: [String], answered: String?, staleAnswers: Int = 0) -> Decision {
         guard let fresh = DigestChallenge.first(in: fields) else { return .unsupported }
-        return refused(by: fresh, answered: answered, wasStale: wasStale)
+        return refused(by: fresh, answered: answered, staleAnswers: staleAnswers)
     }
 
-    /// As ``refused(fields:answered:wasStale:)``, where the challenge has been chosen.
-    package mutating func refused(by fresh: DigestChallenge, answered: String?, wasStale: Bool = false) -> Decision {
-        if let answered, !fresh.isStale || wasStale || fresh.nonce.hasSameBytes(as: answered) {
+    /// As ``refused(fields:answered:staleAnswers:)``, where the challenge has been chosen.
+    package mutating func refused(by fresh: DigestChallenge, answered: String?, staleAnswers: Int = 0) -> Decision {
+        if let answered, !fresh.isStale || staleAnswers >= Self.mostStaleAnswers || fresh.nonce.hasSameBytes(as: answered) {
             challenge = nil
             return .giveUp
         }

@@ -13,8 +13,8 @@ final class RunAuthentication {
         var domain: String?
         /// Nobody has asked for it, in this run.
         var isVolunteered = false
-        /// It answers a nonce that the server called stale.
-        var isAnswerToStale = false
+        /// The answers in a row to nonces that the server called stale, this one included.
+        var staleAnswers = 0
         var keeps = false
     }
 
@@ -36,6 +36,8 @@ final class RunAuthentication {
         var isCallersOwn = false
         /// The refused answer was right but for its nonce.
         var isStale = false
+        /// The answers to stale nonces so far, that one included.
+        var staleAnswers = 0
     }
 
     private static let mostQuestions = 20
@@ -179,7 +181,7 @@ final class RunAuthentication {
         }
         guard !sent.isVolunteered else { return }
         side.sent?.isVolunteered = true
-        side.sent?.isAnswerToStale = false
+        side.sent?.staleAnswers = 0
         var memories = sent.memory.map { [$0] } ?? []
         if sent.keeps, let store {
             store.set(sent.credential, for: sent.space)
@@ -230,6 +232,7 @@ final class RunAuthentication {
     /// - Returns: what was refused.
     private func refuse(_ side: inout Side, _ challenges: [AuthenticationChallenge]) -> Answer? {
         side.isStale = false
+        side.staleAnswers = 0
         guard let sent = side.sent else {
             if side.isCallersOwn { side.failures += 1 }
             return nil
@@ -239,7 +242,8 @@ final class RunAuthentication {
             let fresh = challenges.lazy.compactMap({ DigestChallenge($0) }).first, fresh.nonce != nonce
         {
             // A nonce from before this run may be too old without anybody saying so.
-            side.isStale = fresh.isStale && !sent.isAnswerToStale || sent.isVolunteered
+            side.isStale = fresh.isStale && sent.staleAnswers < DigestExchange.mostStaleAnswers || sent.isVolunteered
+            if side.isStale { side.staleAnswers = sent.staleAnswers + 1 }
         }
         guard !side.isStale else { return sent }
         side.failures += 1
@@ -303,11 +307,11 @@ final class RunAuthentication {
             space: space, credential: choice.credential, scheme: choice.scheme, memory: memory, domain: choice.domain, keeps: keeps)
         guard let challenge = choice.digest else { return .answer(answer) }
         let last = refused?.scheme == .digest && refused?.isVolunteered == false ? refused : nil
-        answer.isAnswerToStale = side.isStale
+        answer.staleAnswers = side.staleAnswers
         let digest = memory.change {
             $0.digest(
                 challenge, in: space, of: choice.credential, answered: last?.digest?.challenge.nonce,
-                wasStale: last?.isAnswerToStale ?? false, clientNonce: SpaceMemory.clientNonce())
+                staleAnswers: last?.staleAnswers ?? 0, clientNonce: SpaceMemory.clientNonce())
         }
         guard let digest else { return .deliver }
         answer.digest = digest

@@ -62,16 +62,17 @@ package struct SpaceTable: Sendable {
     ///
     /// - Parameters:
     ///   - answered: the nonce that the refused request carried.
-    ///   - wasStale: that request was itself the answer to a stale nonce.
+    ///   - staleAnswers: the answers to stale nonces in a row, that request's included.
     ///   - clientNonce: random.
     /// - Returns: nil when another answer would go round in circles.
     package mutating func digest(
-        _ challenge: DigestChallenge, in space: ProtectionSpace, of credential: Credential, answered: String?, wasStale: Bool,
+        _ challenge: DigestChallenge, in space: ProtectionSpace, of credential: Credential, answered: String?, staleAnswers: Int,
         clientNonce: String
     ) -> Digest? {
         change(space, credential, .digest) { entry in
             entry.scheme = .digest
-            guard case .answer(let fresh, let count) = entry.exchange.refused(by: challenge, answered: answered, wasStale: wasStale) else {
+            guard case .answer(let fresh, let count) = entry.exchange.refused(by: challenge, answered: answered, staleAnswers: staleAnswers)
+            else {
                 return nil
             }
             if count == 1 || entry.clientNonce.isEmpty { entry.clientNonce = clientNonce }

@@ -4,6 +4,7 @@ import CCurl
 extension CurlEasy {
     func receivedHeader(_ line: UnsafeRawBufferPointer) -> Int {
         lastActivity = loop.now
+        if isOpeningTunnel { return receivedTunnelHeader(line) }
         repeats.heard()
         do throws(ResponseHeadError) {
             switch try parser.receive(line: line) {

@@ -19,6 +19,22 @@ extension CurlEasy {
         }
     }
 
+    /// A line that comes now belongs to the answer of a proxy to CONNECT: the connection is newer than the latest request.
+    var isOpeningTunnel: Bool {
+        guard loop.profile.answersProxies, transfer?.url.scheme == "https" else { return false }
+        return repeats.isFirst || number(CURLINFO_NUM_CONNECTS) != repeats.connections
+    }
+
+    /// A proxy that calls each nonce stale would be answered until the connect timeout.
+    func receivedTunnelHeader(_ line: UnsafeRawBufferPointer) -> Int {
+        guard line.starts(with: "HTTP/".utf8), line.dropFirst(8).starts(with: " 407".utf8), !repeats.mayAnswerTunnel() else {
+            return line.count
+        }
+        let message = "the proxy has refused \(RequestRepeats.mostAnswers) answers to its challenges"
+        fail(with: error(.proxyFailed, message, phase: .connecting))
+        return 0
+    }
+
     /// - Returns: false when the request must not be sent.
     func begins(_ decision: RequestRepeats.Decision) -> Bool {
         switch decision {
@@ -29,6 +45,9 @@ extension CurlEasy {
         case .giveUp:
             // Reported with the end of the transfer. Its body is gone.
             isCutShort = true
+            return false
+        case .refused:
+            fail(with: error(.connectionLost, "the server refuses the request on each new connection", phase: .awaitingResponse))
             return false
         case .connectionLost:
             fail(

@@ -65,7 +65,8 @@ final class EasyProfile {
         // Redirects, cookies and content decoding are ours.
         options.set(CURLOPT_FOLLOWLOCATION, 0)
         options.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
-        options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // Where libcurl answers the challenges of a proxy, its answers are counted.
+        options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, answersProxies ? 0 : 1)
         options.set(CURLOPT_PROTOCOLS_STR, "http,https")
         options.set(CURLOPT_QUICK_EXIT, 1)
         options.set(CURLOPT_TCP_KEEPALIVE, 1)

@@ -5,7 +5,7 @@
 /// - A response was heard that libcurl answers by itself: 407 with the credentials of the proxy, 417 without the expectation. A proxy that
 ///   calls each nonce stale would be answered for ever.
 /// - The server refused the request unprocessed on a new connection (REFUSED_STREAM, HTTP_1_1_REQUIRED; RFC 9113 section 8.7). That is safe
-///   for every method, and libcurl bounds it.
+///   for every method, and once is enough.
 struct RequestRepeats: Sendable {
     enum Decision: Sendable, Hashable {
         /// The first time, or again because the server has not processed it.
@@ -16,6 +16,8 @@ struct RequestRepeats: Sendable {
         case reconnect
         /// The reused connection was dead, and the request must not go out again.
         case connectionLost
+        /// The server refuses the request on new connections.
+        case refused
         /// There was no end of answers: the last response is the result.
         case giveUp
     }
@@ -24,14 +26,28 @@ struct RequestRepeats: Sendable {
     static let mostAnswers = 5
 
     private var requests = 0
-    private var connections = 0
+    /// The connections that were made up to the latest request.
+    private(set) var connections = 0
+    private var tunnelRefusals = 0
     private var wasReused = false
     private var losses = 0
+    private var refusals = 0
     private var answers = 0
     private var hasHeard = false
     /// The request at hand is sent in answer to a response, or is about to be.
     var isAnswering: Bool { hasHeard || lastDecision == .answer }
     private var lastDecision = Decision.send
+
+    /// No request has been sent.
+    var isFirst: Bool { requests == 0 }
+
+    /// A proxy has refused to open a tunnel (407).
+    ///
+    /// - Returns: whether it may be answered.
+    mutating func mayAnswerTunnel() -> Bool {
+        tunnelRefusals += 1
+        return tunnelRefusals <= Self.mostAnswers
+    }
 
     /// A line of a response has come since the request went out.
     mutating func heard() { hasHeard = true }
@@ -57,7 +73,10 @@ struct RequestRepeats: Sendable {
             answers += 1
             return answers > Self.mostAnswers ? .giveUp : .answer
         }
-        guard wasReused else { return .send }
+        guard wasReused else {
+            refusals += 1
+            return refusals == 1 ? .send : .refused
+        }
         losses += 1
         return mayReconnect && losses == 1 ? .reconnect : .connectionLost
     }

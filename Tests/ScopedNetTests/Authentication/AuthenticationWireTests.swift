@@ -130,8 +130,8 @@ import Testing
 
     // MARK: Digest
 
-    /// `stale=true` is answered with the new nonce, once.
-    @Test func aStaleNonceIsAnsweredOnceMore() async throws {
+    /// `stale=true` is answered with the new nonce, a few times in a row.
+    @Test func aStaleNonceIsAnsweredAFewTimes() async throws {
         try await withWire { wire async throws in
             func refusal(_ nonce: String, _ more: String = "") -> ScriptedResponse {
                 .status(401).header("WWW-Authenticate", "Digest realm=\"r\", nonce=\"\(nonce)\", qop=\"auth\"" + more)
@@ -143,10 +143,33 @@ import Testing
             #expect(response.attempts.count == 3)
             #expect(counts(wire.server) == [nil, "00000001", "00000001"])
 
-            for nonce in 1...4 { wire.server.enqueue(refusal("\(nonce)", ", stale=true"), for: "/never") }
+            wire.server.enqueue(refusal("1"), for: "/twice")
+            for nonce in 2...3 { wire.server.enqueue(refusal("\(nonce)", ", stale=true"), for: "/twice") }
+            wire.server.enqueue(.ok("in"), for: "/twice")
+            #expect(try await wire.get("/twice") { $0.authentication = .credential(ann) }.response().attempts.count == 4)
+
+            let before = wire.server.requests.count
+            for nonce in 1...20 { wire.server.enqueue(refusal("\(nonce)", ", stale=true"), for: "/never") }
             let error = try await wire.get("/never") { $0.authentication = .credential(ann) }.failure()
             #expect(error.response?.status == 401)
-            #expect(wire.server.requests.count == 6)
+            // One without an answer, one with the first nonce, and the answers to those that are stale.
+            #expect(wire.server.requests.count == before + 2 + DigestExchange.mostStaleAnswers)
+        }
+    }
+
+    /// What the session remembers counts for itself: the nonce is from before, and the one that replaces it is stale, too.
+    @Test func aRememberedNonceMayBeStaleTwice() async throws {
+        try await withWire { wire async throws in
+            func refusal(_ nonce: String, _ more: String = "") -> ScriptedResponse {
+                .status(401).header("WWW-Authenticate", "Digest realm=\"r\", nonce=\"\(nonce)\", qop=\"auth\"" + more)
+            }
+            let session = wire.session.with { $0.options.authentication = .credential(ann) }
+            wire.server.enqueue(refusal("1"))
+            wire.server.enqueue(.ok())
+            _ = try await session.send(wire.url + "/a")
+            for nonce in 2...3 { wire.server.enqueue(refusal("\(nonce)", ", stale=true")) }
+            wire.server.enqueue(.ok())
+            #expect(try await session.send(wire.url + "/b").attempts.count == 3)
         }
     }
 

@@ -170,13 +170,17 @@ import Testing
         #expect(exchange.preempt() == nil)
     }
 
-    @Test func aStaleNonceIsReplacedOnce() throws {
+    @Test func aStaleNonceIsReplacedAFewTimes() throws {
         var exchange = DigestExchange()
         _ = exchange.refused(fields: Self.field("1"), answered: nil)
-        let fresh = try #require(DigestChallenge.first(in: Self.field("2", stale: true)))
-        let once = exchange.refused(fields: Self.field("2", stale: true), answered: "1")
-        let twice = exchange.refused(fields: Self.field("3", stale: true), answered: "2", wasStale: true)
-        #expect(once == .answer(fresh, count: 1) && twice == .giveUp)
+        for number in 0..<DigestExchange.mostStaleAnswers {
+            let field = Self.field("\(number + 2)", stale: true)
+            let fresh = try #require(DigestChallenge.first(in: field))
+            #expect(exchange.refused(fields: field, answered: "\(number + 1)", staleAnswers: number) == .answer(fresh, count: 1))
+        }
+        let last = exchange.refused(fields: Self.field("9", stale: true), answered: "8", staleAnswers: DigestExchange.mostStaleAnswers)
+        #expect(last == .giveUp)
+        #expect(exchange.preempt() == nil)
         var other = DigestExchange()
         _ = other.refused(fields: Self.field("1"), answered: nil)
         let same = other.refused(fields: Self.field("1", stale: true), answered: "1")

@@ -39,26 +39,28 @@ import Testing
     /// RFC 7616 section 3.4: the count goes up with each use, and begins anew with each nonce.
     @Test func noncesCountUp() throws {
         var table = SpaceTable()
-        let first = table.digest(try challenge("1"), in: space, of: ann, answered: nil, wasStale: false, clientNonce: "c")
+        let first = table.digest(try challenge("1"), in: space, of: ann, answered: nil, staleAnswers: 0, clientNonce: "c")
         #expect(first?.count == 1)
         // Not known to be good yet.
         #expect(volunteer(&table, "/") == nil)
         table.learn(space, ann, .digest, path: "/x")
         #expect(volunteer(&table, "/anywhere")?.digest?.count == 2)
         #expect(table.next(in: space, of: ann, clientNonce: "c")?.count == 3)
-        let other = table.digest(try challenge("2", ", stale=true"), in: space, of: ann, answered: "1", wasStale: false, clientNonce: "c")
+        let other = table.digest(try challenge("2", ", stale=true"), in: space, of: ann, answered: "1", staleAnswers: 0, clientNonce: "c")
         #expect(other?.count == 1)
         #expect(other?.challenge.nonce == "2")
-        let second = table.digest(try challenge("3", ", stale=true"), in: space, of: ann, answered: "2", wasStale: true, clientNonce: "c")
+        let second = table.digest(
+            try challenge("3", ", stale=true"), in: space, of: ann, answered: "2", staleAnswers: DigestExchange.mostStaleAnswers,
+            clientNonce: "c")
         #expect(second == nil)
-        let wrong = table.digest(try challenge("4"), in: space, of: ann, answered: "3", wasStale: false, clientNonce: "c")
+        let wrong = table.digest(try challenge("4"), in: space, of: ann, answered: "3", staleAnswers: 0, clientNonce: "c")
         #expect(wrong == nil)
     }
 
     /// Section 3.5.
     @Test func aServerMayNameTheNextNonce() throws {
         var table = SpaceTable()
-        _ = table.digest(try challenge("1"), in: space, of: ann, answered: nil, wasStale: false, clientNonce: "c")
+        _ = table.digest(try challenge("1"), in: space, of: ann, answered: nil, staleAnswers: 0, clientNonce: "c")
         table.follow(by: "2", in: space, of: ann, clientNonce: "d")
         let next = table.next(in: space, of: ann, clientNonce: "e")
         #expect(next?.challenge.nonce == "2")
@@ -74,19 +76,19 @@ import Testing
     @Test func aSessionKeepsItsClientNonce() throws {
         var table = SpaceTable()
         let challenge = try challenge("1", ", algorithm=MD5-sess")
-        let first = table.digest(challenge, in: space, of: ann, answered: nil, wasStale: false, clientNonce: "one")
+        let first = table.digest(challenge, in: space, of: ann, answered: nil, staleAnswers: 0, clientNonce: "one")
         let next = table.next(in: space, of: ann, clientNonce: "two")
         #expect(first?.clientNonce == "one")
         #expect(next?.clientNonce == "one")
         let plain = ProtectionSpace(origin: origin, realm: "p")
-        _ = table.digest(try self.challenge("1"), in: plain, of: ann, answered: nil, wasStale: false, clientNonce: "one")
+        _ = table.digest(try self.challenge("1"), in: plain, of: ann, answered: nil, staleAnswers: 0, clientNonce: "one")
         #expect(table.next(in: plain, of: ann, clientNonce: "two")?.clientNonce == "two")
     }
 
     /// Section 3.3; what a server says of other servers is not believed.
     @Test func aDomainSaysWhatIsCovered() throws {
         var table = SpaceTable()
-        _ = table.digest(try challenge("1"), in: space, of: ann, answered: nil, wasStale: false, clientNonce: "c")
+        _ = table.digest(try challenge("1"), in: space, of: ann, answered: nil, staleAnswers: 0, clientNonce: "c")
         table.learn(space, ann, .digest, path: "/x", domain: "/private http://h/more http://other/ //other/")
         for path in ["/private/1", "/more/1"] { #expect(volunteer(&table, path) != nil) }
         for path in ["/", "/x", "/mor"] { #expect(volunteer(&table, path) == nil) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// Certificates that name their host in the common name alone: one rule, whatever is pinned.
+/// SEC-1: certificates that name their host in the common name alone. One rule, whatever is pinned.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct CommonNameTests {
     enum Pins: CaseIterable, Sendable { case none, certificate, key, reported }

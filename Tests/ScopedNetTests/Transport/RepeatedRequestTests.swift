@@ -181,6 +181,46 @@ struct RepeatedRequestTests {
         }
     }
 
+    @Test func aTunnelWhoseNoncesAreAllStaleIsRefused() async throws {
+        try await withProxy { number, _ in
+            Self.challenge(number, isStale: true)
+        } _: { session, _, seen, recorder async throws in
+            let error = try await session.request("https://nowhere.test/").failure()
+            #expect(error.code == .proxyFailed, "\(error)")
+            #expect(!error.mayHaveReachedServer)
+            #expect(seen.all.count == 1 + RequestRepeats.mostAnswers)
+            #expect(heads(recorder).isEmpty)
+        }
+    }
+
+    /// Each refusal ends its connection; what the proxy says is not the response.
+    @Test func aTunnelWithAFewStaleNoncesOpens() async throws {
+        let authority = try TestAuthority()
+        try await withLoopbackServer(.init(tls: try authority.makeServerIdentity(hosts: ["nowhere.test"]))) { server async throws in
+            server.on("/", .ok("secret"))
+            let credentials = LoopbackProxy.Configuration.Credentials(user: "ann", password: "secret")
+            let hosts = ["nowhere.test": server.port]
+            try await withLoopbackProxy(.init(credentials: credentials, scheme: .digest(staleNonces: 2), hosts: hosts)) {
+                proxy async throws in
+                let recorder = EventRecorder()
+                try await withSession {
+                    let own = ProxyConfiguration.Credentials(user: "ann", password: "secret", isPreemptive: false)
+                    $0.proxy = .explicit(url: proxy.url, credentials: own)
+                    $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+                    $0.observers = [recorder]
+                } _: { session async throws in
+                    let response = try await session.request("https://nowhere.test/", method: .post, body: .data(bytes(10))).response()
+                    #expect(response.body == Data("secret".utf8))
+                    await session.agent.idle()
+                    #expect(heads(recorder) == [200])
+                    #expect(recorder.retryDecisions.isEmpty)
+                    #expect(proxy.requests.map(\.method) == ["CONNECT", "CONNECT", "CONNECT", "CONNECT"])
+                }
+                try await proxy.waitForOpenConnections { $0 == 0 }
+            }
+        }
+    }
+
     // MARK: 417
 
     private func withServer(

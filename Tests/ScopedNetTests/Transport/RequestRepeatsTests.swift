@@ -31,9 +31,14 @@ import Testing
         }
     }
 
-    @Test func whatANewConnectionRefusesUnprocessedGoesOutAgain() {
+    @Test func whatANewConnectionRefusesUnprocessedGoesOutAgainOnce() {
         #expect(second(1, then: 2, mayReconnect: false) == .send)
         #expect(second(1, then: 1, mayReconnect: false) == .send)
+
+        var repeats = RequestRepeats()
+        for decision in [RequestRepeats.Decision.send, .send, .refused] {
+            #expect(repeats.willSend(connections: repeats.connections + 1, mayReconnect: false) == decision)
+        }
     }
 
     /// The connection of the refused request was new, and is a pooled one for its repeat.
@@ -54,6 +59,15 @@ import Testing
         }
         repeats.heard()
         #expect(repeats.willSend(connections: 1, mayReconnect: true) == .giveUp)
+    }
+
+    @Test func answersForATunnelHaveAnEnd() {
+        var repeats = RequestRepeats()
+        let answers = (0...RequestRepeats.mostAnswers).map { _ in repeats.mayAnswerTunnel() }
+        #expect(answers == Array(repeating: true, count: RequestRepeats.mostAnswers) + [false])
+        #expect(repeats.isFirst)
+        #expect(repeats.willSend(connections: 3, mayReconnect: false) == .send)
+        #expect(!repeats.isFirst && repeats.connections == 3)
     }
 
     @Test func anAnswerIsKnownAsOne() {
