@@ -100,6 +100,32 @@ struct StressTests {
         }
     }
 
+    /// Where all routes are heard their socket overflows in a storm, and the statistics say so.
+    @Test func aStormThatOverflowsTheRoutesIsCounted() async throws {
+        try await TestNetwork.run(.ipv4) { network in
+            try network.addUplink()
+            try network.addUplink("1", metric: 500)
+            let gate = GateHint()
+            let monitor = network.monitor { $0.meteredHint = gate }
+            let others = (0..<100).map { monitor.monitor(for: .address(IPAddress(192, 0, 2, UInt8($0)))) }
+            for other in others { try other.start() }
+            try monitor.start()
+            let recorder = Recorder(monitor)
+            recorder.expect { $0.isSatisfied }
+            let before = monitor.statistics.overruns
+            gate.close()
+            #expect(network.setUp(false, "v1"))
+            #expect(gate.waitUntilBlocked())
+            try RouteWriter(interface: "v0").write(.add, RouteWriter.manyRoutes(20_000))
+            gate.open()
+            _ = gate.threadTime { monitor.refresh() }
+            withExtendedLifetime(others) {}
+            let deadline = ContinuousClock.now + .seconds(10)
+            while monitor.statistics.overruns == before, ContinuousClock.now < deadline { sched_yield() }
+            #expect(monitor.statistics.overruns > before)
+        }
+    }
+
     /// A few targets have their place in the filter; with many a storm is but a trigger.
     @Test(arguments: [1, 100]) func aStormLeavesTargetsRight(_ count: Int) async throws {
         try await TestNetwork.run(.ipv4) { network in
