@@ -58,7 +58,7 @@ extension RunCore {
 
     /// Asked just before a hook is called, where it runs. Holds no run.
     var admission: @Sendable () -> Bool {
-        { [weak self] in self.map { !$0.isMuted && $0.mayGoOn } ?? false }
+        { [weak self] in self?.mayCall == true }
     }
 
     /// An error of the program's own, or, said of this run, what was thrown.

@@ -9,7 +9,9 @@ package enum Step: String, CaseIterable, Sendable {
     // Of a download: its target, and a part that cannot be gone on with.
     case targetAsked, targetClaimed, partDropped
     case headReceived, redirectDecided, challengeDecided, retryDecided, retryWaiting, hookAnswered, beforeDecode, decoded
-    case beforeDelivery, delivering, beforeCall, callAdmitted, callEnded, beforeAdmission, afterAdmission, afterCall, beforeEnd
+    case beforeDelivery, delivering, beforeCall, callAdmitted, callEnded, beforeAdmission, afterAdmission, betweenCalls,
+        furtherCallAdmitted,
+        afterCall, beforeEnd
     // Of a cancel: it knows whether others need the work; its gate is shut; it knows which stage to take back.
     case gateAsked, gateShut, stageRead
     // Of a suspension: it may be, and is not yet.

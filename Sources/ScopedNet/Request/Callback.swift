@@ -110,6 +110,15 @@ package enum CallbackList<Payload: Sendable>: Sendable {
         }
     }
 
+    /// Nil past the last one.
+    package subscript(number: Int) -> Callback<Payload>? {
+        switch self {
+        case .none: nil
+        case .one(let callback): number == 0 ? callback : nil
+        case .many(let callbacks): number < callbacks.count ? callbacks[number] : nil
+        }
+    }
+
     package var isEmpty: Bool { if case .none = self { true } else { false } }
 
     package var firstLane: DeliveryLane? {

@@ -1,8 +1,8 @@
 /// Hears of a request's stages. Held weakly; its death silences only itself.
 ///
 /// Called on the actor where it was set (`class Model: @MainActor RequestDelegate` conforms and is called on the main actor), after the
-/// observers and before the closures. A cancelled run calls none of these. One delegate may serve several requests: compare
-/// ``RunInfo/requestID`` or ``RunInfo/tag``.
+/// observers and before the closures. Each call is admitted for itself: none begins after a cancel or a bag's end has returned. One delegate
+/// may serve several requests: compare ``RunInfo/requestID`` or ``RunInfo/tag``.
 public protocol RequestDelegate: AnyObject {
     func requestDidStart(_ run: RunInfo)
     func request(_ run: RunInfo, didReceiveHead head: ResponseHead)
@@ -13,7 +13,7 @@ public protocol RequestDelegate: AnyObject {
     /// `value` is what the request's decoder made.
     func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead)
     func request(_ run: RunInfo, didFailWith error: NetworkError)
-    /// After success or failure; not after a cancellation.
+    /// After success or failure; not after a cancellation, nor where that very call cancelled.
     func requestDidEnd(_ run: RunInfo)
 }
 

@@ -89,7 +89,7 @@ extension RunCore {
             case .created: .created
             case .ended: .ended
             case .cancelled, .cancelRequested: .cancelled
-            case .ending: .delivering
+            case .ending, .silenced: .delivering
             case .open, .calling:
                 switch self.stage {
                 case .queued: .queued

@@ -21,7 +21,7 @@ extension RunCore: CensusMember {
         case .created: .neverStarted
         case .ended: .ended
         case .cancelled: .cancelled(reason)
-        case .open, .calling, .cancelRequested, .ending: nil
+        case .open, .calling, .cancelRequested, .ending, .silenced: nil
         }
     }
 }

@@ -1,31 +1,24 @@
-/// On the delivery executor.
-extension RunCore {
-    func deliver(_ delivery: Delivery) {
-        guard let ticket else { return say(delivery) }
+import FoundationEssentials
+import Synchronization
+
+/// What the run says, on the delivery executor.
+extension RunCore: DeliveringRun {
+    func deliver(_ item: Delivery) {
+        guard let ticket else { return say(item) }
         // What its callbacks make belongs to its census.
-        ticket.listening { say(delivery) }
+        ticket.listening { say(item) }
     }
 
-    private func say(_ delivery: Delivery) {
-        switch delivery {
+    private func say(_ item: Delivery) {
+        switch item {
         case .events: pump()
         case .ending: sayEnding()
         case .cancelled: sayCancelled()
         }
     }
 
-    private func sayEnding() {
-        StepDoor.pass(.delivering, id)
-        deliverEnding()
-    }
-
-    private func sayCancelled() {
-        StepDoor.pass(.delivering, id)
-        deliverCancelled()
-    }
-
-    /// Says what has gathered, in order, until nothing is left or an entry has to continue elsewhere (it calls this again).
-    func pump() {
+    /// Says what has gathered, in order, until nothing is left or an entry has to continue elsewhere (it comes back here).
+    private func pump() {
         while let entry = feed?.next() {
             switch entry {
             case .observed(let event): feed?.observers.forEach { $0.observe(event) }
@@ -37,14 +30,86 @@ extension RunCore {
                     if case .sent(let progress) = entry { feed.tellObservers(.sent(progress)) }
                     if case .received(let progress) = entry { feed.tellObservers(.received(progress)) }
                 }
-                guard deliverEvent(entry) == .done else { return }
+                guard delivery.interest.includes(entry) else { continue }
+                guard RunDelivery.announce(entry, of: self, on: lane) == .done else { return }
             }
         }
     }
 
-    enum EventOutcome {
-        case done
-        /// The calls go on in other places; `pump` is called again when they are through.
-        case continues
+    func continueFeed() { lane.enqueue(.run(self, .events)) }
+
+    private func sayEnding() {
+        StepDoor.pass(.delivering, id)
+        guard admitEnding() else {
+            if isMuted { finishMuted() }
+            return
+        }
+        leaveBags()
+        // `complete` is reached with an outcome on every way.
+        guard let outcome else { return retire() }
+        let isObserved = tellObservers(outcome)
+        RunDelivery.end(self, with: outcome, isFirstAdmitted: !isObserved, on: lane)
+    }
+
+    private func sayCancelled() {
+        StepDoor.pass(.delivering, id)
+        let reason = reason
+        let error = NetworkError.cancelled(reason, requestID: id, wasSent: reachedTransport.load(ordering: .relaxed))
+        feed?.tellObservers(.cancelled(reason))
+        stream?.finish(error)
+        RunDelivery.end(self, cancelled: reason, error)
+    }
+
+    func depart(_ reason: EndReason, onLane: Bool) {
+        if reason.isCancelled { lastWordSaid(onLane: onLane) } else { retire(onLane: onLane) }
+    }
+
+    func passStep(_ step: Step) { StepDoor.pass(step, id) }
+
+    /// A detached transfer came to its own end, which only observers hear of.
+    private func finishMuted() {
+        if let outcome { tellObservers(outcome) }
+        workEnded(onLane: true)
+    }
+
+    private var bodyBytes: Int {
+        if let decoded = drive.decodedBytes { return decoded }
+        return drive.source == .network ? Int(clamping: attempts.last?.bodyBytesReceived ?? 0) : 0
+    }
+
+    /// - Returns: false when there are none.
+    @discardableResult
+    private func tellObservers(_ outcome: RunOutcome) -> Bool {
+        guard let feed, !feed.observers.isEmpty else { return false }
+        var completion = RequestEvent.Completion(
+            bodyBytes: bodyBytes, metrics: attempts.all, duration: elapsed, filePath: drive.committed?.destination)
+        switch outcome {
+        case .success(let response):
+            completion.response = response.parts.head
+            completion.value = response.anyValue
+            completion.body = response.parts.body
+        case .failure(let error):
+            completion.error = error
+            completion.body = error.body ?? Data()
+            completion.response = error.response
+            completion.filePath = nil
+        }
+        feed.tellObservers(.finished(completion))
+        return true
+    }
+
+    // MARK: Handlers
+
+    /// Whether something is to be said after a cancellation.
+    var hasLastWord: Bool { delivery.hasLastWord }
+
+    /// For the census: what was not destroyed although the run has ended. Nobody but the run touches them then.
+    var heldClosures: [String] { isRetired ? delivery.handlers.origins : [] }
+
+    /// Destroys success, failure, progress and delegate; keeps what `hasLastWord` is about.
+    func releaseHandlers() {
+        let old = delivery.fallSilent()
+        _ = consume old
+        dropHooks()
     }
 }

@@ -75,7 +75,7 @@ extension RunCore {
             return false
         }
         // It ended while it was being put in.
-        if gateState.isOver || gateState.phase == .ending {
+        if gateState.isOver || gateState.isEnding {
             link.leaveBag()
             return false
         }
@@ -85,10 +85,8 @@ extension RunCore {
     func leaveBags() {
         leaveBag()
         guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        let links = Rare.ifAny(id) { rare in
-            defer { rare.links = [] }
-            return rare.links
-        }
+        // They stay in the table: the last calls ask what has become of their bags.
+        let links = Rare.ifAny(id) { $0.links }
         links?.forEach { $0.leaveBag() }
     }
 }

@@ -45,7 +45,9 @@ extension RunCore {
     /// What was made of the response may be stored with it.
     func mayStoreValue(_ result: TransferResult) -> Bool {
         switch outcome {
-        case .success(let response): template.options.shouldCache?(response.anyValue, response.parts.head) ?? true
+        case .success(let response):
+            // A cancel that came while the value was made: nothing more is asked.
+            template.options.shouldCache.map { mayGoOn && $0(response.anyValue, response.parts.head) } ?? true
         // Statuses that are not accepted are stored by the rules of HTTP alone; what could not be decoded is of no use.
         case .failure: false
         // No value was made, so the program's question about it has no answer.

@@ -6,11 +6,11 @@ import Synchronization
 /// One run of a request: what the agent retains from start to end, the bags link, and the transport reports to.
 ///
 /// Its files: this one holds what it consists of, and the gate; `RunCore+Drive` takes it from stage to stage; `RunCore+Sink` hears the
-/// transport; `RunCore+Value` makes of a response what was asked for; `RunCore+Delivery` and `RunCore+Calls` call the user; `RunCore+End` takes
-/// it out of the agent.
+/// transport; `RunCore+Value` makes of a response what was asked for; `RunDelivery` calls the user, as `RunCore+Delivery` and `RunCore+Admission`
+/// let it; `RunCore+End` takes it out of the agent.
 package final class RunCore: BagMember, @unchecked Sendable {
     // Safety: every stored property says who may touch it. What is not atomic is either immutable, or handed from stage to stage (one
-    // stage at a time, each hand-over through a lock or queue), or owned by whoever won the gate's last step. `handlers` is written in `init`;
+    // stage at a time, each hand-over through a lock or queue), or owned by whoever won the gate's last step. The handlers are written in `init`;
     // success, failure and progress closures belong to whoever won that step (and to the delivery executor while a call is admitted, during
     // which nobody can win). `outcome` is written by the last stage and read by the delivery executor, which the stage handed the run to.
 
@@ -21,19 +21,13 @@ package final class RunCore: BagMember, @unchecked Sendable {
     package let template: RequestTemplate
     package let session: Session
     package var agent: RequestAgent { session.agent }
-    package let lane: DeliveryLane
     package let origin: CodeOrigin
-    package let feed: EventFeed?
     package let startedAt = monotonicNow()
     package let repeatKey: RequestAgent.RepeatKey?
     let preparationError: NetworkError?
     private let listensToProgress: Bool
     package let ticket: CensusTicket?
     let decoder: AnyDecoder
-    /// All handlers run on the run's own lane, as nearly always.
-    let isUniform: Bool
-    /// What `handlers` held at first: who is about to ask for an admission may not look there yet.
-    let interest: RunInterest
     let stream: BodyStream?
 
     // Atomic.
@@ -69,8 +63,13 @@ package final class RunCore: BagMember, @unchecked Sendable {
     @exclusivity(unchecked) var attempts = AttemptList()
     @exclusivity(unchecked) var drive = DriveState()
 
+    /// Unchecked: its parts say whose they are, and no access lasts longer than a load or a store.
+    @exclusivity(unchecked) var delivery: RunDelivery
+    package var lane: DeliveryLane { delivery.executor }
+    package var feed: EventFeed? { delivery.feed }
+    var interest: RunInterest { delivery.interest }
+
     // Of whoever won the gate's last step.
-    var handlers: RunHandlers
     var outcome: RunOutcome?
 
     struct DriveState {
@@ -124,8 +123,6 @@ package final class RunCore: BagMember, @unchecked Sendable {
         self.decoder = decoder
         self.stream = stream
         let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
-        isUniform = handlers.fits(lane)
-        interest = RunInterest(handlers)
         let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty || !handlers.cached.isEmpty
         let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
         let observers = session.configuration.observers
@@ -138,12 +135,10 @@ package final class RunCore: BagMember, @unchecked Sendable {
                 userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
         }
-        self.handlers = handlers
+        delivery = RunDelivery(handlers, executor: lane, feed: feed)
         self.id = id
         self.template = template
         self.session = session
-        self.lane = lane
-        self.feed = feed
         self.origin = origin
         self.repeatKey = repeatKey
         self.preparationError = preparationError
@@ -151,7 +146,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
         ticket = Census.ticket(inheriting: session.ticket)
         super.init()
         LiveObjects.born(.run)
-        if let ticket { ticket.watch(self, .run, origin: origin.description, closures: self.handlers.origins) }
+        if let ticket { ticket.watch(self, .run, origin: origin.description, closures: delivery.handlers.origins) }
     }
 
     deinit {
@@ -205,7 +200,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
     // MARK: The gate
 
     @inline(__always)
-    private func step<Action>(_ transition: (inout RunGate) -> Action) -> Action {
+    func step<Action>(_ transition: (inout RunGate) -> Action) -> Action {
         var word = gate.load(ordering: .sequentiallyConsistent)
         while true {
             var state = RunGate(word: word)
@@ -227,7 +222,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
     var worksForOthers: Bool { isMuted && template.options.release != .detached }
 
     /// A release closes the gates of a detached run and nothing else, and so does any cancel while others wait for the same response.
-    private func keepsWork(_ reason: CancelReason) -> Bool {
+    func keepsWork(_ reason: CancelReason) -> Bool {
         template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased)
             || reason != .shutdown && leadsOthers
     }
@@ -297,48 +292,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
 
     func startGate() -> Bool { step { $0.start() } == .proceed }
 
-    /// One admitted call that is not the last. False: nothing may be called.
-    func admitCall() -> Bool {
-        StepDoor.pass(.beforeCall, id)
-        guard step({ $0.admitCall() }) == .admitted else { return false }
-        StepDoor.pass(.callAdmitted, id)
-        return !withdrawIfBagsClosed()
-    }
-
-    func endCall() {
-        StepDoor.pass(.callEnded, id)
-        if step({ $0.endCall() }) == .tearDown { tearDown(reason) }
-    }
-
-    func admitEnding() -> Bool {
-        StepDoor.pass(.beforeAdmission, id)
-        guard step({ $0.admitEnding() }) == .admitted else { return false }
-        StepDoor.pass(.afterAdmission, id)
-        return !withdrawIfBagsClosed()
-    }
-
-    func endGate() { step { $0.end() } }
-
     var reason: CancelReason {
         CancelReason(CancelReason.Name(rawValue: gateState.reason) ?? .explicit)
-    }
-
-    /// The shared gate: a bag's end is one store, which every admission looks at after its own step.
-    private func withdrawIfBagsClosed() -> Bool {
-        guard let ended = closedBag else { return false }
-        let reason = ended.endReason ?? .ownerReleased
-        let keepsWork = keepsWork(reason)
-        StepDoor.pass(.gateAsked, id)
-        step { $0.withdrawAdmission(reason: reason.name.rawValue, keepsWork: keepsWork) }
-        // As in `closeGate`.
-        if keepsWork, !self.keepsWork(reason) { _ = step { $0.cancel(reason: reason.name.rawValue) } }
-        tearDown(self.reason)
-        return true
-    }
-
-    private var closedBag: BagStorage? {
-        if isBagClosed { return bag }
-        guard rareFlag.load(ordering: .acquiring) else { return nil }
-        return Rare.of(id).bags.first { $0.isClosed }
     }
 }

@@ -8,8 +8,13 @@
 ///      │             │ │                  │ cancel
 ///      │ cancel      │ │ admitEnding      ▼
 ///      ▼      cancel │ ▼            cancelRequested ─endCall─▶ cancelled
-///   cancelled ◀──────┘ ending ─end─▶ ended
+///   cancelled ◀──────┘ ending ──────end──────▶ ended
+///                        │ cancel                ▲
+///                        └──────▶ silenced ─end──┘
 /// ```
+///
+/// Each call is admitted for itself. `admitEnding` admits the first of those that say how the run ended, and fixes that; `admitFurtherCall`
+/// admits each other one, and none after a cancel.
 ///
 /// Every transition is one compare-and-swap by the caller: it loads the word, asks this type, and stores the answer if the word
 /// has not moved. Who wins the step to `ending` or `cancelled` owns the run's handlers from then on.
@@ -18,7 +23,7 @@
 /// second cancel, of a kind that stops the work, takes `goesOn` away; it is one word, so no stage can miss that.
 package struct RunGate: Equatable, Hashable, Sendable {
     package enum Phase: UInt8, Sendable {
-        case created, open, calling, cancelRequested, ending, ended, cancelled
+        case created, open, calling, cancelRequested, ending, ended, cancelled, silenced
     }
 
     package var phase: Phase
@@ -49,7 +54,7 @@ package struct RunGate: Equatable, Hashable, Sendable {
     package mutating func start() -> StartAction {
         switch phase {
         case .created: phase = .open; return .proceed
-        case .open, .calling, .cancelRequested, .ending, .ended, .cancelled: return .refuse
+        case .open, .calling, .cancelRequested, .ending, .ended, .cancelled, .silenced: return .refuse
         }
     }
 
@@ -58,7 +63,7 @@ package struct RunGate: Equatable, Hashable, Sendable {
         case tearDown
         /// The thread that is inside the call will do it when the call returns.
         case leaveToCaller
-        /// The last call of this run has been admitted; it cannot be recalled.
+        /// The outcome is being told: a call that was admitted cannot be recalled, and no further one is.
         case tooLate
         /// Cancelled before, with its work left going on; that is stopped now.
         case stopWork
@@ -85,7 +90,8 @@ package struct RunGate: Equatable, Hashable, Sendable {
         case .cancelRequested:
             goesOn = goesOn && keepsWork
             return .leaveToCaller
-        case .ending: return .tooLate
+        case .ending: phase = .silenced; return .tooLate
+        case .silenced: return .tooLate
         case .ended: return .alreadyEnded
         case .cancelled:
             guard goesOn, !keepsWork else { return .alreadyEnded }
@@ -100,7 +106,7 @@ package struct RunGate: Equatable, Hashable, Sendable {
     package mutating func admitCall() -> Admission {
         switch phase {
         case .open: phase = .calling; return .admitted
-        case .created, .calling, .cancelRequested, .ending, .ended, .cancelled: return .refused
+        case .created, .calling, .cancelRequested, .ending, .ended, .cancelled, .silenced: return .refused
         }
     }
 
@@ -110,26 +116,37 @@ package struct RunGate: Equatable, Hashable, Sendable {
         switch phase {
         case .calling: phase = .open; return .goOn
         case .cancelRequested: phase = .cancelled; return .tearDown
-        case .created, .open, .ending, .ended, .cancelled: return .goOn
+        case .created, .open, .ending, .ended, .cancelled, .silenced: return .goOn
         }
     }
 
-    /// Before the last call. A result that has arrived but is not admitted loses to cancel.
+    /// Before the first call that says how the run ended. A result that has arrived but is not admitted loses to cancel.
     package mutating func admitEnding() -> Admission {
         switch phase {
         case .open: phase = .ending; return .admitted
-        case .created, .calling, .cancelRequested, .ending, .ended, .cancelled: return .refused
+        case .created, .calling, .cancelRequested, .ending, .ended, .cancelled, .silenced: return .refused
+        }
+    }
+
+    /// Before each other call that says how the run ended. Asks and changes nothing: the word orders it with a cancel.
+    package func admitFurtherCall() -> Admission {
+        switch phase {
+        case .ending: return .admitted
+        case .created, .open, .calling, .cancelRequested, .ended, .cancelled, .silenced: return .refused
         }
     }
 
     package mutating func end() {
-        if phase == .ending { phase = .ended }
+        switch phase {
+        case .ending, .silenced: phase = .ended
+        case .created, .open, .calling, .cancelRequested, .ended, .cancelled: break
+        }
     }
 
     /// The shared gate of a bag was found closed right after an admission: nothing was called yet, so the run ends cancelled.
     package mutating func withdrawAdmission(reason: UInt8, keepsWork: Bool = false) {
         switch phase {
-        case .calling, .ending:
+        case .calling, .ending, .silenced:
             phase = .cancelled
             self.reason = reason
             goesOn = keepsWork
@@ -141,13 +158,16 @@ package struct RunGate: Equatable, Hashable, Sendable {
 
     package var isOver: Bool { phase == .ended || phase == .cancelled }
 
+    /// The outcome is being told.
+    package var isEnding: Bool { phase == .ending || phase == .silenced }
+
     /// The gates are closed and the work goes on.
     package var isMuted: Bool { phase == .cancelled && goesOn }
 
     /// Whether a next stage may begin.
     package var mayGoOn: Bool {
         switch phase {
-        case .created, .open, .calling, .ending: true
+        case .created, .open, .calling, .ending, .silenced: true
         case .cancelRequested, .cancelled: goesOn
         case .ended: false
         }

@@ -80,6 +80,11 @@ package class BagMember: @unchecked Sendable {
     /// The list it was in is gone: there is nothing to leave.
     fileprivate func forgetBag() { _ = step { $0.close() } }
 
+    /// Whether the bag has cancelled its members since this one left it: it was not in the list then.
+    package final var wasCancelledAfterLeaving: Bool {
+        bagReference?._withUnsafeGuaranteedRef { $0.wasCancelled(since: self) } ?? false
+    }
+
     /// The member has ended: it leaves its bag.
     package final func leaveBag() {
         guard step({ $0.close() }) == .unlink else { return }
@@ -172,6 +177,12 @@ package final class BagStorage: Sendable {
             return reference
         }
         reference?.release()
+    }
+
+    /// Whether the list was taken away after the member had left it.
+    fileprivate func wasCancelled(since member: BagMember) -> Bool {
+        // A member in the list has its epoch, one that has left it the one before; of a list that is taken the taker tells its members.
+        state.withLock { member.epoch != $0.epoch && member.epoch != $0.epoch &- 1 }
     }
 
     /// Takes the whole list away and, for an end, closes the gate in the same step.

@@ -48,9 +48,13 @@ public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     public static let callEnded = RaceStep(step: .callEnded)
     /// About to ask whether the result may be told: until here a cancel wins.
     public static let beforeAdmission = RaceStep(step: .beforeAdmission)
-    /// It may: from here on a cancel comes too late.
+    /// It may: from here on a cancel does not change how the run ended.
     public static let afterAdmission = RaceStep(step: .afterAdmission)
-    /// It was told.
+    /// About to ask whether one more closure or method of the delegate may be called: until here a cancel or a bag's end silences it.
+    public static let betweenCalls = RaceStep(step: .betweenCalls)
+    /// It may, if no bag that the run was in has ended or cancelled its members.
+    public static let furtherCallAdmitted = RaceStep(step: .furtherCallAdmitted)
+    /// All of them were called, or silenced.
     public static let afterCall = RaceStep(step: .afterCall)
     /// About to leave the agent.
     public static let beforeEnd = RaceStep(step: .beforeEnd)

@@ -68,7 +68,7 @@ struct MachineMutants {
             hasWas = true
             return [original, file == "BagLink.swift" ? "let was = self" : "let was = phase", "_ = was"]
         }
-        if original.contains(/^ {4}package var (isOver|isMuted|mayGoOn)/) {
+        if original.contains(/^ {4}package var (isOver|isMuted|isEnding|mayGoOn)/) {
             function = String(original.firstMatch(of: /var (\w+)/)!.1)
             answer = "Bool"
             hasWas = false

@@ -154,6 +154,7 @@ struct Explorer {
         guard state.runs[run].gate.isOver else { return .neverEnded }
         if state.runs[run].gate.phase == .cancelled, !setup.canCancel { return .cancelledByNobody }
         if setup.hasOnEnd, state.runs[run].ends != 1 { return .noOnEnd }
+        if !setup.canCancel, state.runs[run].furtherCalls != setup.closures - 1 { return .callMissing }
         if setup.release == .detached, state.runs[run].driver == .over, !state.runs[run].mayStop { return .detachedStopped }
         if state.runs[run].destructions != 1 { return .neverDestroyed }
         if state.runs[run].isHeld || state.runs[run].retirements != 1 { return .stillInAgent }

@@ -38,7 +38,8 @@ enum Label: UInt8, CaseIterable {
     case timer, retryFired, queueFired
     // The delivery executor
     case lane, eventRead, eventAdmit, eventClosed, eventWithdraw, eventWithdrawn, call, calling, callOut
-    case endAdmit, endClosed, endWithdraw, endRefused, endLeave, endCall, endCalling, endDestroy, endGate, endSay, sayCancelled
+    case endAdmit, endClosed, endWithdraw, endRefused, endLeave, endCall, endCalling, endFurther, endFurtherClosed,
+        endFurtherCancelled, endDestroy, endGate, endSay, sayCancelled
     // BagStorage.end
     case bagLock, bagTake, bagShut, bagSettle, bagSettled, bagReturn, background
     // RunCore.join
@@ -57,6 +58,7 @@ enum Flaw: UInt8, CaseIterable {
         retryTailStoresIdle
     case suspensionToldOnce, tearsDownBeforeAllGates, slotKept, slotReleasedTwice, handlersReadEarly, deferredWithoutGate, withdrawForgotten
     case cancelIgnoresQueue, decodeUnchecked, tearDownInCall, joinForgetsEnding, childForgotten, retiresTwice, handlersKept
+    case secondCallNotAsked, secondEventCallNotAsked, furtherCallIgnoresCancelAll
 }
 
 /// Takes one atomic step.
@@ -114,6 +116,15 @@ struct Machine {
         (s.runs[r].knowsBag & 1 != 0 && isClosed(c.bag(0))) || (s.runs[r].rareFlag && s.runs[r].hasRareBag && isClosed(c.bag(1)))
     }
 
+    /// Under the lock of each bag: the list was taken away since the run left it.
+    private var wasCancelledInBag: Bool {
+        for link in 0..<2 where s.runs[r].knowsBag & 1 << UInt8(link) != 0 && (link == 0 || s.runs[r].rareFlag) {
+            let epoch = s.bags[c.bag(link)].epoch
+            if s.runs[r].epochs[link] != epoch, s.runs[r].epochs[link] != epoch &- 1 { return true }
+        }
+        return false
+    }
+
     /// One step: the gate's word and the bags' only ever go one way, so what is read is what held when the gate was read.
     private var mayGoOn: Bool {
         let gate = s.runs[r].gate
@@ -167,8 +178,8 @@ struct Machine {
         case .completeStage, .complete, .worker, .workStage, .workLook, .work: return work(label, choice)
         case .timer, .retryFired, .queueFired: return timer(label, choice)
         case .lane, .eventRead, .eventAdmit, .eventClosed, .eventWithdraw, .eventWithdrawn, .call, .calling, .callOut: return lane(label)
-        case .endAdmit, .endClosed, .endWithdraw, .endRefused, .endLeave, .endCall, .endCalling, .endDestroy, .endGate, .endSay,
-            .sayCancelled:
+        case .endAdmit, .endClosed, .endWithdraw, .endRefused, .endLeave, .endCall, .endCalling, .endFurther,
+            .endFurtherClosed, .endFurtherCancelled, .endDestroy, .endGate, .endSay, .sayCancelled:
             return ending(label)
         case .bagLock, .bagTake, .bagShut, .bagSettle, .bagSettled, .bagReturn, .background: return bag(label)
         case .joinTable, .joinFlag, .joinInsert, .joinInserted, .joinCancelled, .joinLook, .joinLeave: return join(label)
@@ -411,7 +422,9 @@ struct Machine {
     private mutating func takeList(_ b: Int) {
         var members: UInt8 = 0
         for run in 0..<2 {
-            for link in 0..<2 where c.bag(link) == b && s.runs[run].memberships[link] == .listed {
+            for link in 0..<2 where c.bag(link) == b && s.runs[run].wasListed & 1 << UInt8(link) != 0 {
+                s.threads[t].past |= 1 << UInt8(run * 2 + link)
+                guard s.runs[run].memberships[link] == .listed else { continue }
                 members |= 1 << UInt8(run * 2 + link)
                 s.runs[run].memberships[link] = .taken
             }
@@ -483,6 +496,8 @@ struct Machine {
             for link in 0..<2 {
                 let isMine = c.bag(link) == b && s.runs[run].wasListed & 1 << UInt8(link) != 0
                 let wasTaken = s.threads[t].taken & 1 << UInt8(run * 2 + link) != 0
+                // It had left the bag for its last calls, or was in the list that was taken: no further one begins.
+                if s.threads[t].past & 1 << UInt8(run * 2 + link) != 0, s.runs[run].gate.isEnding { s.runs[run].isHushed = true }
                 guard isEnd ? isMine : wasTaken else { continue }
                 s.runs[run].isSilencedByBag = s.runs[run].isSilencedByBag || isEnd
                 if wasTaken, c.roles[t] != .endBagDeferred, !s.runs[run].gate.mayGoOn, s.runs[run].gate.phase != .ended {
@@ -518,7 +533,7 @@ struct Machine {
         case .joinCancelled: ret()
         case .joinLook:
             let gate = s.runs[r].gate
-            jump((gate.isOver || gate.phase == .ending) && flaw != .joinForgetsEnding ? .joinLeave : .done)
+            jump((gate.isOver || gate.isEnding) && flaw != .joinForgetsEnding ? .joinLeave : .done)
             if s.threads[t].frames[top] == .done { ret() }
         case .joinLeave:
             s.threads[t].link = 1
@@ -576,10 +591,9 @@ struct Machine {
             // G3: it says that a call may be running when one was admitted and has not ended, and only then.
             if (s.threads[t].result == 2) != wasAdmitted { fail(.wrongAnswer) }
         case .cancelReturn:
-            let phase = s.runs[r].gate.phase
             if s.threads[t].result != 2 { s.runs[r].isSilent = true }
-            if phase != .ending, phase != .ended {
-                s.runs[r].isHushed = true
+            s.runs[r].isHushed = true
+            if !s.runs[r].gate.isEnding, s.runs[r].gate.phase != .ended {
                 if !keepsWork(s.threads[t].reason) { s.runs[r].isHalted = true }
             }
             ret()
@@ -1117,13 +1131,15 @@ struct Machine {
             jump(.eventAdmit)
         case .eventAdmit:
             guard s.runs[r].gate.admitCall() == .admitted else {
+                s.threads[t].calls = 0
                 ret()
                 return true
             }
             noteAdmission()
             jump(flaw == .noSharedGate ? .call : .eventClosed)
-        case .eventClosed: jump(closedBag ? .eventWithdraw : .call)
+        case .eventClosed: jump(CallAdmission(.admitted, bagHasEnded: closedBag) == .withdraw ? .eventWithdraw : .call)
         case .eventWithdraw:
+            s.threads[t].calls = 0
             s.runs[r].gate.withdrawAdmission(reason: Reason.ownerReleased, keepsWork: keepsWork(Reason.ownerReleased))
             s.threads[t].reason = Reason.ownerReleased
             s.runs[r].isAdmitted = false
@@ -1138,10 +1154,25 @@ struct Machine {
             }
         case .calling:
             s.runs[r].isInCall = false
-            jump(.callOut)
+            s.threads[t].calls += 1
+            if flaw == .secondEventCallNotAsked, s.threads[t].calls < c.closures {
+                noteAdmission()
+                jump(.call)
+            } else {
+                jump(.callOut)
+            }
         case .callOut:
             s.runs[r].isAdmitted = false
-            if s.runs[r].gate.endCall() == .tearDown { jump(.tearDown) } else { ret() }
+            let isLast = s.threads[t].calls == c.closures
+            if isLast { s.threads[t].calls = 0 }
+            if s.runs[r].gate.endCall() == .tearDown {
+                s.threads[t].calls = 0
+                jump(.tearDown)
+            } else if isLast {
+                ret()
+            } else {
+                jump(.eventAdmit)
+            }
         default: break
         }
         return true
@@ -1172,7 +1203,7 @@ struct Machine {
             if flaw == .lateAdmission {
                 // What counts is when it would have had to be admitted.
                 noteAdmission()
-                if s.runs[r].gate.phase == .ending { jump(.endLeave) } else { jump(.endRefused) }
+                if s.runs[r].gate.isEnding { jump(.endLeave) } else { jump(.endRefused) }
                 return true
             }
             guard s.runs[r].gate.admitEnding() == .admitted else {
@@ -1181,7 +1212,9 @@ struct Machine {
             }
             noteAdmission()
             jump(flaw == .noSharedGate ? .endLeave : .endClosed)
-        case .endClosed: jump(closedBag && flaw != .gateDropped ? .endWithdraw : .endLeave)
+        case .endClosed:
+            let admission = CallAdmission(.admitted, bagHasEnded: closedBag)
+            jump(admission == .withdraw && flaw != .gateDropped ? .endWithdraw : .endLeave)
         case .endWithdraw:
             s.runs[r].gate.withdrawAdmission(reason: Reason.ownerReleased, keepsWork: keepsWork(Reason.ownerReleased))
             s.threads[t].reason = Reason.ownerReleased
@@ -1196,7 +1229,14 @@ struct Machine {
         case .endCall:
             beginCall()
             if s.runs[r].memberships[0] == .listed { fail(.calledInBag) }
-            if s.runs[r].outcome == 1 { s.runs[r].successes += 1 } else { s.runs[r].failures += 1 }
+            s.threads[t].calls += 1
+            if s.threads[t].calls > 1 {
+                s.runs[r].furtherCalls += 1
+            } else if s.runs[r].outcome == 1 {
+                s.runs[r].successes += 1
+            } else {
+                s.runs[r].failures += 1
+            }
             if s.runs[r].outcome == 0 { fail(.calledWithoutOutcome) }
             if s.runs[r].successes + s.runs[r].failures > 1 { fail(.successTwice) }
             jump(.endCalling)
@@ -1206,8 +1246,33 @@ struct Machine {
             }
         case .endCalling:
             s.runs[r].isInCall = false
-            jump(.endDestroy)
+            guard s.threads[t].calls < c.closures else {
+                jump(.endDestroy)
+                return true
+            }
+            if flaw == .secondCallNotAsked {
+                noteAdmission()
+                jump(.endCall)
+            } else {
+                jump(.endFurther)
+            }
+        case .endFurther:
+            guard s.runs[r].gate.admitFurtherCall() == .admitted else {
+                jump(.endDestroy)
+                return true
+            }
+            noteAdmission()
+            jump(.endFurtherClosed)
+        case .endFurtherClosed:
+            let admission = CallAdmission(further: .admitted, bagHasEnded: closedBag, wasCancelledInBag: false)
+            jump(admission == .call ? .endFurtherCancelled : .endDestroy)
+        case .endFurtherCancelled:
+            guard !s.bags[0].isLocked, !s.bags[1].isLocked else { return false }
+            let isCancelled = wasCancelledInBag && flaw != .furtherCallIgnoresCancelAll
+            let admission = CallAdmission(further: .admitted, bagHasEnded: false, wasCancelledInBag: isCancelled)
+            jump(admission == .call ? .endCall : .endDestroy)
         case .endDestroy:
+            s.threads[t].calls = 0
             s.runs[r].destructions += 1
             if s.runs[r].destructions > 1 { fail(.destroyedTwice) }
             jump(.endGate)

@@ -6,7 +6,8 @@
 enum Door: String {
     case beforeLink, announced, listed, beforeStart, beforeQueue, queued, queueTimed, beforeTransfer, stageStored, transferStarted,
         retryWaiting
-    case decoded, beforeDelivery, callAdmitted, callEnded, afterAdmission, afterCall, beforeEnd, gateShut, stageRead, listTaken, gatesShut
+    case decoded, beforeDelivery, callAdmitted, callEnded, afterAdmission, betweenCalls, furtherCallAdmitted, afterCall, beforeEnd,
+        gateShut, stageRead, listTaken, gatesShut
     /// Inside the user's closure.
     case inCall
     /// Between two calls of `suspend` and `resume`.
@@ -34,7 +35,9 @@ enum Door: String {
         case (.endAdmit, .endClosed): self = .afterAdmission
         case (.call, _), (.endCall, _): self = .inCall
         case (.calling, _): self = .callEnded
-        case (.endCalling, _): self = .afterCall
+        case (.endCalling, .endFurther), (.callOut, .eventAdmit): self = .betweenCalls
+        case (.endFurther, .endFurtherClosed): self = .furtherCallAdmitted
+        case (_, .endDestroy): self = .afterCall
         case (.suspendNext, .suspendLook): self = .betweenSuspensions
         case (_, .startLink): self = .beforeLink
         case (_, .startGate): self = .beforeStart

@@ -72,6 +72,69 @@ extension Scenario {
             $0.hasProgress = true
             $0.cancelsInCall = true
         },
+        Scenario("two closures: progress, completion", [.starter0, .lane, .network]) {
+            $0.closures = 2
+            $0.hasProgress = true
+        },
+        Scenario("two closures: two cancels", [.starter0, .cancel, .cancelAgain, .lane, .network]) { $0.closures = 2 },
+        Scenario("two closures: end of the bag, cancel", [.starter0, .endBag, .cancel, .lane, .network]) {
+            $0.closures = 2
+            $0.usesBag = true
+            $0.isPlaced = true
+        },
+        Scenario("two closures: cancelAll and end", [.starter0, .cancelAllInBag, .endBag, .lane, .network]) {
+            $0.closures = 2
+            $0.usesBag = true
+            $0.isPlaced = true
+        },
+        Scenario("two closures: insert, cancelAll", [.starter0, .cancelAllInBag, .lane, .network]) {
+            $0.closures = 2
+            $0.usesBag = true
+        },
+        Scenario("two closures: insert, end of the bag", [.starter0, .endBag, .lane, .network]) {
+            $0.closures = 2
+            $0.usesBag = true
+        },
+        Scenario("two closures: end of the parent", [.starter0, .endParent, .lane, .network]) {
+            $0.closures = 2
+            $0.usesBag = true
+            $0.isChild = true
+        },
+        Scenario("two closures: progress, cancel", [.starter0, .cancel, .lane, .network]) {
+            $0.closures = 2
+            $0.hasProgress = true
+        },
+        Scenario("two closures: progress, cancels inside the calls", [.starter0, .cancel, .lane, .network]) {
+            $0.closures = 2
+            $0.hasProgress = true
+            $0.cancelsInCall = true
+        },
+        Scenario("two closures: progress, end of the bag", [.starter0, .endBag, .lane, .network]) {
+            $0.closures = 2
+            $0.usesBag = true
+            $0.hasProgress = true
+            $0.isPlaced = true
+        },
+        Scenario("two closures: second bag: join, its cancelAll", [.starter0, .join, .cancelAllInBag, .lane, .network]) {
+            $0.closures = 2
+            $0.isChild = true
+        },
+        Scenario(
+            "two closures: progress, ended in the background, cancel", [.starter0, .endBagDeferred, .background, .cancel, .lane, .network],
+            isLarge: true
+        ) {
+            $0.closures = 2
+            $0.usesBag = true
+            $0.hasProgress = true
+            $0.hasOnEnd = false
+            $0.isPlaced = true
+        },
+        Scenario("two closures: detached, end of the bag, cancel", [.starter0, .endBag, .cancel, .lane, .network], isLarge: true) {
+            $0.closures = 2
+            $0.release = .detached
+            $0.usesBag = true
+            $0.hasProgress = true
+        },
         Scenario("retry after a wait, cancel", [.starter0, .cancel, .lane, .network, .timer]) { $0.script = [.retryLater, .ok, .ok, .ok] },
         Scenario("retry after two waits, cancels", [.starter0, .cancel, .endBag, .lane, .network, .timer], isLarge: true) {
             $0.script = [.retryLater, .retryLater, .ok, .ok]

@@ -50,6 +50,8 @@ struct RunVars {
     // What is observed.
     var successes: UInt8 = 0
     var failures: UInt8 = 0
+    /// Calls after the first that said how it ended.
+    var furtherCalls: UInt8 = 0
     var ends: UInt8 = 0
     var destructions: UInt8 = 0
     var retirements: UInt8 = 0
@@ -57,7 +59,7 @@ struct RunVars {
     var isInCall = false
     /// A cancel returned; nothing may be admitted from then on.
     var isSilent = false
-    /// A cancel returned; at most the call that was admitted then may still run.
+    /// A cancel (or a bag's `cancelAll`) returned; at most the call that was admitted then may still run.
     var isHushed = false
     /// ...and no work may go on.
     var isHalted = false
@@ -119,17 +121,21 @@ struct ThreadVars {
     /// Of a bag's end: the members still to be shut, to be torn down, to be stopped.
     var members: UInt8 = 0
     var taken: UInt8 = 0
+    /// The members it has, and those it ever had.
+    var past: UInt8 = 0
     var doomed: UInt8 = 0
     var stops: UInt8 = 0
     var round: UInt8 = 0
     var wantsSuspension = false
+    /// Of the delivery executor: the calls of this item that have been made.
+    var calls: UInt8 = 0
 }
 
 /// What is never to happen; the guarantee it would break.
 enum Violation: UInt8, CaseIterable {
     case none
     case twoEndings, successTwice, onEndTwice
-    case calledAfterCancel, calledAfterBagEnd, calledAfterRetirement, calledWithoutOutcome, calledInBag, callsOverlap
+    case calledAfterCancel, calledAfterBagEnd, calledAfterRetirement, calledWithoutOutcome, calledInBag, callsOverlap, callMissing
     case destroyedTwice, destroyedDuringCall, handlersRace
     case unlinkedTwice, heldTwice, removedUnheld, retiredTwice, tornDownBeforeGates
     case slotReleasedTwice, twoDrivers, transferStartedTwice
@@ -140,7 +146,7 @@ enum Violation: UInt8, CaseIterable {
     var guarantee: String {
         switch self {
         case .none: "-"
-        case .twoEndings, .successTwice, .onEndTwice, .calledWithoutOutcome, .hangs, .neverEnded, .noOnEnd: "G1"
+        case .twoEndings, .successTwice, .onEndTwice, .calledWithoutOutcome, .callMissing, .hangs, .neverEnded, .noOnEnd: "G1"
         case .callsOverlap, .twoDrivers, .transferStartedTwice: "G2"
         case .wrongReason, .cancelledByNobody: "G1"
         case .calledAfterCancel, .wrongAnswer: "G3, G4"
@@ -171,6 +177,8 @@ struct Setup {
     /// Bag 1 is a child of bag 0, and the run is in bag 1.
     var isChild = false
     var hasOnEnd = true
+    /// How many closures each event and each outcome has.
+    var closures: UInt8 = 1
     var hasProgress = false
     var hasQueue = false
     var isQueueFull = false

@@ -13,6 +13,7 @@ import Testing
         .deletingLastPathComponent()
     private static let machines = [
         "Sources/ScopedNet/Request/RunGate.swift", "Sources/ScopedNet/Request/RunStage.swift", "Sources/ScopedNet/Scope/BagLink.swift",
+        "Sources/ScopedNet/Request/CallAdmission.swift",
     ]
     private static let model = ["ModelState", "ModelProgram", "ModelExplorer", "ModelScenarios", "ModelReport", "ModelReplay"]
         .map { "Tests/ScopedNetTests/Model/\($0).swift" }
@@ -56,9 +57,11 @@ import Testing
             "the first cancel stops the work too; taking back is idempotent, and a run leaves the agent once",
         "RunGate.swift cancel, goesOn is not asked": "as the one before",
         "RunGate.swift withdrawAdmission, was == .ending: goesOn is the opposite": "the work has come to its end before the last admission",
+        "RunGate.swift withdrawAdmission, was == .silenced: goesOn is the opposite": "as the one before",
         "RunGate.swift isMuted, without phase == .cancelled": "nobody asks while a call still runs",
         "RunGate.swift mayGoOn, phase == .created: the opposite": "no stage asks before the start",
         "RunGate.swift mayGoOn, phase == .ending: the opposite": "no stage asks any more",
+        "RunGate.swift mayGoOn, phase == .silenced: the opposite": "no stage asks any more",
         "RunGate.swift mayGoOn, phase == .ended: the opposite": "no stage asks any more",
         "RunStage.swift init, working is unpacked as idle": "neither has anything to take back; only the status tells them apart",
         "BagLink.swift announce, true: answers true, not false": "the member is put in, and taken out when the link is confirmed",

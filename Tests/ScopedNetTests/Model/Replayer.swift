@@ -38,6 +38,7 @@ final class Replayer: @unchecked Sendable {
     private struct Seen {
         var successes = 0
         var failures = 0
+        var furtherCalls = 0
         var ends: [EndReason] = []
         var isInCall = false
         var isSilent = false
@@ -105,10 +106,12 @@ final class Replayer: @unchecked Sendable {
         let origin = CodeOrigin("replay", 1)
         let setup = setup
         request.arm { handlers in
-            handlers.success = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { $0.successes += 1 } })
-            handlers.failure = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { $0.failures += 1 } })
-            if setup.hasProgress {
-                handlers.sent = .one(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary) { _ in } })
+            for number in 0..<setup.closures {
+                let (success, failure) = number == 0 ? (\Seen.successes, \Seen.failures) : (\Seen.furtherCalls, \Seen.furtherCalls)
+                handlers.success.append(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, success) })
+                handlers.failure.append(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, failure) })
+                guard setup.hasProgress else { continue }
+                handlers.sent.append(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, nil) })
             }
             if setup.hasOnEnd {
                 handlers.end = .one(
@@ -119,9 +122,9 @@ final class Replayer: @unchecked Sendable {
         return { _ = request.start(in: bag?.storage, origin: origin) }
     }
 
-    private func inCall(_ canary: Canary, _ change: (inout Seen) -> Void) {
+    private func inCall(_ canary: Canary, _ count: WritableKeyPath<Seen, Int>?) {
         seen.withLock { seen in
-            change(&seen)
+            if let count { seen[keyPath: count] += 1 }
             if seen.isSilent { seen.complaints.append("called after a cancel said that nothing will be") }
             if seen.isInCall { seen.complaints.append("two calls at once") }
             seen.isInCall = true
@@ -346,19 +349,19 @@ final class Replayer: @unchecked Sendable {
             "alive \(run.isHeld ? 1 : 0)", "bags \(Int(state.bags[0].count) + (state.bags[0].holdsChild ? 1 : 0)) \(state.bags[1].count)",
             "waiting \(run.waiting == 0 ? 0 : 1)", "slots \(setup.hasQueue ? Int(state.slotsInUse) : 0)", "timers \(timers)",
             "transfers \(transfers)",
-            "calls \(run.successes) \(run.failures) \(run.ends)",
+            "calls \(run.successes) \(run.failures) \(run.furtherCalls) \(run.ends)",
         ]
     }
 
     private func picture(_ core: RunCore) -> [String] {
         let gate = core.gateState
-        let counts = seen.withLock { ($0.successes, $0.failures, $0.ends.count) }
+        let counts = seen.withLock { ($0.successes, $0.failures, $0.furtherCalls, $0.ends.count) }
         return [
             "gate \(gate.phase) \(gate.reason) \(gate.goesOn)", "stage \(core.stage.word & 7)", "suspended \(core.isSuspended)",
             "alive \(session.agent.liveRuns().count)", "bags \(bags[0].count) \(bags[1].count)",
             "waiting \(session.admission.waitingCount)",
             "slots \(setup.hasQueue ? session.admission.activeCount : 0)", "timers \(timing.armedCount)", "transfers \(transport.picture)",
-            "calls \(counts.0) \(counts.1) \(counts.2)",
+            "calls \(counts.0) \(counts.1) \(counts.2) \(counts.3)",
         ]
     }
 
@@ -416,103 +419,5 @@ final class Replayer: @unchecked Sendable {
         case .failed: Reason.failed
         case .cancelled(let reason): reason.name.rawValue
         }
-    }
-}
-
-/// A transport that only notes; the trace decides what comes when.
-private final class ReplayTransport: Transport {
-    private struct Transfer: Sendable {
-        let request: TransferRequest
-        let sink: any TransferSink
-        var isCancelled = false
-        var isPaused = false
-        var isOver = false
-    }
-
-    private struct State {
-        var transfers: [Transfer] = []
-        var other: Transfer?
-        var progress: Int64 = 0
-    }
-
-    private let state = Lock(State())
-
-    func start(_ transfer: TransferRequest, sink: any TransferSink) {
-        state.withLock { $0.transfers.append(Transfer(request: transfer, sink: sink)) }
-    }
-
-    func cancel(_ id: TransferID) { change(id) { $0.isCancelled = true } }
-    func suspend(_ id: TransferID) { change(id) { $0.isPaused = true } }
-    func resume(_ id: TransferID) { change(id) { $0.isPaused = false } }
-    func shutdown() async {}
-
-    private func change(_ id: TransferID, _ body: (inout Transfer) -> Void) {
-        state.withLock { state in
-            guard let index = state.transfers.firstIndex(where: { $0.request.id == id }), !state.transfers[index].isOver else { return }
-            body(&state.transfers[index])
-        }
-    }
-
-    var picture: [String] {
-        state.withLock { state in
-            state.transfers.map { $0.isOver ? "over" : "\($0.isCancelled ? "cancelled " : "")\($0.isPaused ? "paused" : "running")" }
-        }
-    }
-
-    /// What was started first is the request that has the slot.
-    func keepOther() { state.withLock { $0.other = $0.transfers.removeFirst() } }
-
-    func forget() {
-        let old = state.withLock { state in
-            defer { state = State() }
-            return state
-        }
-        _ = old
-    }
-
-    private func end(_ transfer: Transfer?, _ result: TransferResult) {
-        guard let transfer else { return }
-        let turn = TransportTurn()
-        transfer.sink.transfer(transfer.request.id, didFinishWith: result, turn: turn)
-        turn.end()
-    }
-
-    private func take(_ index: Int) -> Transfer? {
-        state.withLock { state in
-            guard index < state.transfers.count else { return nil }
-            state.transfers[index].isOver = true
-            return state.transfers[index]
-        }
-    }
-
-    func succeedOther() { end(state.withLock { $0.other }, TransferResult(head: ResponseHead(status: 200))) }
-
-    func progress(_ index: Int) {
-        let (transfer, count) = state.withLock { state in
-            state.progress += 1
-            return (state.transfers[index], state.progress)
-        }
-        let turn = TransportTurn()
-        transfer.sink.transfer(transfer.request.id, didSend: count, of: 100, turn: turn)
-        turn.end()
-    }
-
-    func finishCancelled(_ index: Int) {
-        end(take(index), TransferResult(error: NetworkError(.cancelled, phase: .receiving, message: "cancelled")))
-    }
-
-    func finish(_ index: Int, _ response: Setup.Response) {
-        var result = TransferResult(head: ResponseHead(status: 200))
-        switch response {
-        case .ok: break
-        case .okDecoded: result.body = Data("[1]".utf8)
-        case .failure: result = TransferResult(error: NetworkError(.bodyTooLarge, phase: .receiving, message: "scripted"))
-        case .redirect: result = TransferResult(head: ResponseHead(status: 302, headers: [.location: "http://h/\(index)"]))
-        case .retryNow:
-            result = TransferResult(error: NetworkError(.connectionLost, phase: .receiving, message: "scripted"))
-            result.metrics.isConnectionReused = true
-        case .retryLater: result = TransferResult(head: ResponseHead(status: 503))
-        }
-        end(take(index), result)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.leavesNothing) struct RunGateTests {
     private typealias Phase = RunGate.Phase
 
-    private static let phases: [Phase] = [.created, .open, .calling, .cancelRequested, .ending, .ended, .cancelled]
+    private static let phases: [Phase] = [.created, .open, .calling, .cancelRequested, .ending, .ended, .cancelled, .silenced]
 
     /// One event: what it answers, and the gate afterwards.
     private struct Row<Answer: Equatable> {
@@ -56,7 +56,9 @@ import Testing
             // The first reason stays.
             Row(Self.gate(.cancelRequested, 1), .leaveToCaller, Self.gate(.cancelRequested, 1)),
             Row(Self.gate(.cancelRequested, 1, goesOn: true), .leaveToCaller, Self.gate(.cancelRequested, 1, goesOn: keepsWork)),
-            Row(Self.gate(.ending), .tooLate, Self.gate(.ending)),
+            // How it ended stays; nothing further is called.
+            Row(Self.gate(.ending), .tooLate, Self.gate(.silenced)),
+            Row(Self.gate(.silenced), .tooLate, Self.gate(.silenced)),
             Row(Self.gate(.ended), .alreadyEnded, Self.gate(.ended)),
             Row(Self.gate(.cancelled, 1), .alreadyEnded, Self.gate(.cancelled, 1)),
             Row(
@@ -84,6 +86,12 @@ import Testing
         ) { $0.admitEnding() }
     }
 
+    @Test func onlyAnEndingThatNobodyCancelledAdmitsFurtherCalls() {
+        check(
+            Self.phases.map { phase in Row(Self.gate(phase), phase == .ending ? .admitted : .refused, Self.gate(phase)) }
+        ) { $0.admitFurtherCall() }
+    }
+
     @Test func aCallEnds() {
         check(
             Self.phases.map { phase in
@@ -100,7 +108,7 @@ import Testing
         for phase in Self.phases {
             var gate = Self.gate(phase)
             gate.end()
-            #expect(gate == Self.gate(phase == .ending ? .ended : phase))
+            #expect(gate == Self.gate([.ending, .silenced].contains(phase) ? .ended : phase))
         }
     }
 
@@ -108,7 +116,7 @@ import Testing
         check(
             Self.phases.map { phase in
                 switch phase {
-                case .calling, .ending: Row(Self.gate(phase), true, Self.gate(.cancelled, 4, goesOn: keepsWork))
+                case .calling, .ending, .silenced: Row(Self.gate(phase), true, Self.gate(.cancelled, 4, goesOn: keepsWork))
                 case .cancelRequested: Row(Self.gate(phase, 1), true, Self.gate(.cancelled, 1))
                 default: Row(Self.gate(phase, 1), true, Self.gate(phase, 1))
                 }
@@ -130,7 +138,9 @@ import Testing
             let gate = Self.gate(phase, 1, goesOn: goesOn)
             #expect(gate.isOver == [.ended, .cancelled].contains(phase))
             #expect(gate.isMuted == (phase == .cancelled && goesOn))
-            let mayGoOn = [.created, .open, .calling, .ending].contains(phase) || [.cancelRequested, .cancelled].contains(phase) && goesOn
+            #expect(gate.isEnding == [.ending, .silenced].contains(phase))
+            let mayGoOn =
+                [.created, .open, .calling, .ending, .silenced].contains(phase) || [.cancelRequested, .cancelled].contains(phase) && goesOn
             #expect(gate.mayGoOn == mayGoOn)
         }
     }
@@ -146,9 +156,23 @@ import Testing
                 }
             }
         }
-        #expect(words.count == 7 * 4 * 2)
+        #expect(words.count == 8 * 4 * 2)
         // What nobody wrote reads as the safe end.
         #expect(RunGate(word: 0xFF).phase == .cancelled)
+    }
+}
+
+/// The decision about each call, for every answer of the gate and everything the bags can have done.
+@Suite(.leavesNothing) struct CallAdmissionTests {
+    @Test(arguments: [false, true]) func theFirstCallIsWithdrawnWhereABagHasEnded(bagHasEnded: Bool) {
+        #expect(CallAdmission(.refused, bagHasEnded: bagHasEnded) == .refuse)
+        #expect(CallAdmission(.admitted, bagHasEnded: bagHasEnded) == (bagHasEnded ? .withdraw : .call))
+    }
+
+    @Test(arguments: [false, true], [false, true]) func aFurtherCallIsRefusedWhereTheRunOrABagWasCancelled(ended: Bool, cancelled: Bool) {
+        #expect(CallAdmission(further: .refused, bagHasEnded: ended, wasCancelledInBag: cancelled) == .refuse)
+        let admitted = CallAdmission(further: .admitted, bagHasEnded: ended, wasCancelledInBag: cancelled)
+        #expect(admitted == (ended || cancelled ? .refuse : .call))
     }
 }
 

@@ -1,0 +1,82 @@
+import Synchronization
+
+/// The admission of each call: one step of the gate, and then a look at the bags.
+extension RunCore {
+    func admitCall(isFirst: Bool) -> Bool {
+        StepDoor.pass(isFirst ? .beforeCall : .betweenCalls, id)
+        let gate = step { $0.admitCall() }
+        if gate == .admitted { StepDoor.pass(.callAdmitted, id) }
+        return begins(CallAdmission(gate, bagHasEnded: gate == .admitted && closedBag != nil))
+    }
+
+    func endCall() -> Bool {
+        StepDoor.pass(.callEnded, id)
+        switch step({ $0.endCall() }) {
+        case .goOn: return true
+        case .tearDown:
+            tearDown(reason)
+            return false
+        }
+    }
+
+    func admitEnding() -> Bool {
+        StepDoor.pass(.beforeAdmission, id)
+        let gate = step { $0.admitEnding() }
+        if gate == .admitted { StepDoor.pass(.afterAdmission, id) }
+        return begins(CallAdmission(gate, bagHasEnded: gate == .admitted && closedBag != nil))
+    }
+
+    func admitFurtherCall() -> Bool {
+        StepDoor.pass(.betweenCalls, id)
+        let gate = gateState.admitFurtherCall()
+        guard gate == .admitted else { return false }
+        StepDoor.pass(.furtherCallAdmitted, id)
+        return CallAdmission(further: gate, bagHasEnded: closedBag != nil, wasCancelledInBag: wasCancelledInBag) == .call
+    }
+
+    func endGate() { step { $0.end() } }
+
+    private func begins(_ admission: CallAdmission) -> Bool {
+        switch admission {
+        case .call: return true
+        case .refuse: return false
+        case .withdraw:
+            withdraw()
+            return false
+        }
+    }
+
+    /// The shared gate: a bag's end is one store, which every admission looks at after its own step.
+    private func withdraw() {
+        let reason = closedBag?.endReason ?? .ownerReleased
+        let keepsWork = keepsWork(reason)
+        StepDoor.pass(.gateAsked, id)
+        step { $0.withdrawAdmission(reason: reason.name.rawValue, keepsWork: keepsWork) }
+        // As in `closeGate`.
+        if keepsWork, !self.keepsWork(reason) { _ = step { $0.cancel(reason: reason.name.rawValue) } }
+        tearDown(self.reason)
+    }
+
+    /// Whether a hook may be called: neither the run nor a bag it is in has been cancelled, whatever goes on for others.
+    var mayCall: Bool {
+        switch gateState.phase {
+        case .open, .calling: closedBag == nil
+        case .created, .cancelRequested, .ending, .silenced, .ended, .cancelled: false
+        }
+    }
+
+    // MARK: Bags
+
+    var closedBag: BagStorage? {
+        if isBagClosed { return bag }
+        guard rareFlag.load(ordering: .acquiring) else { return nil }
+        return Rare.of(id).bags.first { $0.isClosed }
+    }
+
+    /// Whether a bag has cancelled its members since this run left it for its last calls.
+    private var wasCancelledInBag: Bool {
+        if wasCancelledAfterLeaving { return true }
+        guard rareFlag.load(ordering: .acquiring) else { return false }
+        return Rare.of(id).links.contains { $0.wasCancelledAfterLeaving }
+    }
+}
