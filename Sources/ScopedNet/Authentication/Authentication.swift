@@ -4,7 +4,7 @@
 /// a refusal is the result unless a handler is set. A credential that is refused is not sent again in the same run. Redirects to another
 /// origin leave everything behind; there only what the session's ``CredentialStore``, or the handler, has for that origin is used.
 public struct Authentication: Sendable {
-    package typealias Handler = @Sendable (ChallengeContext) async -> ChallengeAnswer
+    package typealias Handler = Hook<ChallengeContext, ChallengeAnswer>
 
     package enum Kind: Sendable {
         case automatic
@@ -49,21 +49,21 @@ public struct Authentication: Sendable {
 
     /// Asks the program about each 401, and about each 407 of a proxy for plain http.
     ///
-    /// - Parameter answer: called on a task of its own, cancelled with the request; at most 20 times a run. Not called for a run whose owner
-    ///   has gone. It is held by the options, and so by requests and the session: capture owners weakly, or use ``handler(for:_:)``.
-    public static func handler(_ answer: @escaping @Sendable (ChallengeContext) async -> ChallengeAnswer) -> Authentication {
-        Authentication(.handler(answer))
+    /// - Parameter answer: called on a task of its own, cancelled with the request; at most 20 times a run. Not called for a run that was
+    ///   cancelled, or whose owner has gone, also where it belongs to an actor and has to wait for that. It is held by the options, and so by requests and the session: capture owners weakly, or use ``handler(for:_:)``.
+    public static func handler(
+        fileID: StaticString = #fileID, line: Int = #line,
+        _ answer: @escaping @Sendable @isolated(any) (ChallengeContext) async -> ChallengeAnswer
+    ) -> Authentication {
+        Authentication(.handler(Hook(answer, origin: CodeOrigin(fileID, line))))
     }
 
     /// Asks an owner about each challenge. The owner is held weakly, and while it is asked; when it is gone, the session's
     /// ``CredentialStore`` has the word.
     public static func handler<Owner: AnyObject & Sendable>(
-        for owner: Owner, _ answer: @escaping @Sendable (Owner, ChallengeContext) async -> ChallengeAnswer
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ answer: @escaping @Sendable @isolated(any) (Owner, ChallengeContext) async -> ChallengeAnswer
     ) -> Authentication {
-        Authentication(
-            .handler { [weak owner] challenge in
-                guard let owner else { return .performDefault }
-                return await answer(owner, challenge)
-            })
+        Authentication(.handler(Hook(owner: owner, answer, origin: CodeOrigin(fileID, line))))
     }
 }

@@ -49,7 +49,10 @@ extension RunCore {
             ask({ await source.result(insteadOf: refused) }) { run, token in run.goOn(with: token, result) }
         case .ask(let handler, let context):
             let admit = admission
-            ask({ admit() ? await handler(context) : .performDefault }) { run, answer in run.goOn(with: answer, context, head, result) }
+            ask({ await handler.ask(context, admit: admit) }) { run, answer in
+                // Nil: it was not called. It cannot throw.
+                run.goOn(with: (try? answer.get()) ?? .performDefault, context, head, result)
+            }
         }
         return true
     }

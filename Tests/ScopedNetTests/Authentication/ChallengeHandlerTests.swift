@@ -147,6 +147,52 @@ import Testing
         }
     }
 
+    // MARK: Actors
+
+    /// An actor whose jobs wait until they are let go.
+    @globalActor private actor Held {
+        static let shared = Held()
+        static let executor = HeldExecutor()
+        nonisolated var unownedExecutor: UnownedSerialExecutor { Self.executor.asUnownedSerialExecutor() }
+    }
+
+    private final class HeldExecutor: SerialExecutor {
+        private let jobs = Lock<[UnownedJob]>([])
+        let arrived = Latch()
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            jobs.withLock { $0.append(job) }
+            arrived.open()
+        }
+
+        func release() {
+            let held = jobs.withLock { jobs in
+                defer { jobs = [] }
+                return jobs
+            }
+            for job in held { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        }
+    }
+
+    /// G4: the cancel comes after the handler was sent to its actor, and before the actor got to it.
+    @Test func aCancelBeforeItsActorGotToItKeepsItFromBeingAsked() async throws {
+        try await withDoor { wire async throws in
+            let trace = Trace()
+            let run = wire.session.request(wire.url + "/a").options {
+                $0.authentication = .handler { @Held _ in
+                    trace.add("asked")
+                    return .deliver
+                }
+            }.onEnd { trace.add("\($0)") }.start().run
+            await Held.executor.arrived.wait()
+            #expect(run.cancel() == .cancelled)
+            Held.executor.release()
+            await wire.agent.idle()
+            #expect(trace.lines == ["cancelled(explicit)"])
+        }
+    }
+
     // MARK: Owners
 
     private final class Owner: Sendable {
