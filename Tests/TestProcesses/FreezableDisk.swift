@@ -18,8 +18,10 @@ package final class FreezableDisk: Sendable {
 
     /// Makes, mounts and opens the file system; blocks for some tens of milliseconds.
     package init(megabytes: Int = 64) throws {
-        let base = NSTemporaryDirectory() + "scopednet-disk-" + UUID().uuidString
-        (path, image) = (base, base + ".img")
+        let name = "scopednet-disk-" + UUID().uuidString
+        path = NSTemporaryDirectory() + name
+        // In memory where that is possible: a freeze waits for the image to be on its disk.
+        image = (access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : NSTemporaryDirectory()) + name + ".img"
         guard mkdir(path, 0o755) == 0 else { throw CommandFailure(description: "mkdir: \(String(cString: strerror(errno)))") }
         do {
             try Self.run(["truncate", "-s", "\(megabytes)M", image])

@@ -49,7 +49,8 @@ struct FreezableDiskTests {
         try disk?.freeze()
         disk = nil
         #expect(!FileManager.default.fileExists(atPath: path))
-        #expect(!FileManager.default.fileExists(atPath: path + ".img"))
+        let image = URL(fileURLWithPath: path).lastPathComponent + ".img"
+        #expect(!FileManager.default.fileExists(atPath: path + ".img") && !FileManager.default.fileExists(atPath: "/dev/shm/" + image))
         #expect(try !String(contentsOfFile: "/proc/self/mounts", encoding: .utf8).contains(path))
     }
 }
