@@ -26,7 +26,7 @@ extension ResponseCache {
         let template = request.prepared()
         return await withCheckedContinuation { continuation in
             // The store may have to ask the disk.
-            WorkPool.shared.submit([{ continuation.resume(returning: self.insert(body, head, template)) }])
+            BlockingPool.shared.submit(.init(self)) { continuation.resume(returning: self.insert(body, head, template)) }
         }
     }
 

@@ -15,10 +15,10 @@ enum MultipartFile {
         return Int64(status.st_size)
     }
 
-    /// Reads to the end, wherever that is by now: whoever declared a length compares. On the work pool, as disks can be slow.
+    /// Reads to the end, wherever that is by now: whoever declared a length compares. On threads of its own, as disks can be slow.
     static func read(_ path: String, to send: (Data) async throws -> Void) async throws {
-        let file = try await WorkPool.shared.run { try OpenFile(path) }
-        while let piece = try await WorkPool.shared.run({ try file.next(upTo: pieceBytes) }) { try await send(piece) }
+        let file = try await BlockingPool.shared.run(.program) { try OpenFile(path) }
+        while let piece = try await BlockingPool.shared.run(.program, { try file.next(upTo: pieceBytes) }) { try await send(piece) }
     }
 
     private final class OpenFile: @unchecked Sendable {
@@ -47,15 +47,6 @@ enum MultipartFile {
             guard got >= 0 else { throw BodyFailure("the file of a part cannot be read: \(String(cString: strerror(errno)))") }
             offset += off_t(got)
             return got == 0 ? nil : piece.prefix(got)
-        }
-    }
-}
-
-extension WorkPool {
-    /// Does one job and waits for it without holding a thread.
-    func run<Value: Sendable>(_ job: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            submit([{ continuation.resume(with: Result { try job() }) }])
         }
     }
 }

@@ -58,9 +58,9 @@ extension MultipartForm {
         do {
             try await write { (piece: Data) async throws in
                 try Task.checkCancellation()
-                try await WorkPool.shared.run { try sink.write(piece) }
+                try await BlockingPool.shared.run(.program) { try sink.write(piece) }
             }
-            try await WorkPool.shared.run { try sink.commit() }
+            try await BlockingPool.shared.run(.program) { try sink.commit() }
         } catch {
             sink.discard()
             throw Self.networkError(error)

@@ -1,16 +1,16 @@
 import Dispatch
 import Glibc
 
-/// Where bodies are decoded and validated: never on the network thread, never on a delivery queue, and never on more threads
-/// than there are cores.
+/// The threads on which bodies are decoded and validated, no more than there are cores.
+///
+/// Nothing that waits is done here: what may block, on a disk above all, goes to the ``BlockingPool``.
 package final class WorkPool: Sendable {
     package typealias Job = @Sendable () -> Void
 
     package static let shared = WorkPool(width: max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
     private struct State {
-        var jobs: [Job] = []
-        var next = 0
+        var jobs = JobQueue<Job>()
         var workers = 0
     }
 
@@ -21,7 +21,7 @@ package final class WorkPool: Sendable {
 
     package func submit(_ jobs: [Job]) {
         let fresh = state.withLock { state in
-            state.jobs.append(contentsOf: jobs)
+            for job in jobs { state.jobs.append(job) }
             let fresh = min(width - state.workers, jobs.count)
             state.workers += fresh
             return fresh
@@ -35,16 +35,12 @@ package final class WorkPool: Sendable {
 
     private func next() -> Job? {
         state.withLock { state in
-            guard state.next < state.jobs.count else {
-                state.jobs.removeAll(keepingCapacity: state.jobs.capacity <= 1024)
-                state.next = 0
-                state.workers -= 1
-                return nil
-            }
-            let job = state.jobs[state.next]
-            state.jobs[state.next] = {}
-            state.next += 1
-            return job
+            if let job = state.jobs.popFirst() { return job }
+            state.workers -= 1
+            return nil
         }
     }
+
+    /// Places that memory is held for; tests use it to show the bound.
+    package var capacity: Int { state.withLock { $0.jobs.capacity } }
 }

@@ -46,7 +46,14 @@ public protocol TransferSink: AnyObject, Sendable {
     /// Only for requests with ``TransferRequest/wantsProgress``. Counts are wire bytes of the body; `total` is nil when unknown.
     func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, turn: TransportTurn)
     func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn)
+    /// The transfer needs its connection no more, and has not ended: the last of its file is being written. At most once.
+    func transferDidLeaveConnection(_ id: TransferID)
     func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn)
+}
+
+extension TransferSink {
+    /// Does nothing.
+    public func transferDidLeaveConnection(_ id: TransferID) {}
 }
 
 /// Where a response body goes.
@@ -111,6 +118,7 @@ public final class TransportTurn {
     @exclusivity(unchecked) private var lane: DeliveryLane?
     @exclusivity(unchecked) private var items: [DeliveryLane.Item] = []
     @exclusivity(unchecked) private var jobs: [WorkPool.Job] = []
+    @exclusivity(unchecked) private var waits: [(group: BlockingPool.Group, job: BlockingPool.Job)] = []
 
     public init() {}
 
@@ -124,12 +132,19 @@ public final class TransportTurn {
 
     package func work(_ job: @escaping WorkPool.Job) { jobs.append(job) }
 
+    /// Takes a job that may block.
+    package func block(_ group: BlockingPool.Group, _ job: @escaping BlockingPool.Job) { waits.append((group, job)) }
+
     /// Call after each batch of sink calls, outside all locks.
     public func end() {
         flush()
         if !jobs.isEmpty {
             WorkPool.shared.submit(jobs)
             jobs.removeAll(keepingCapacity: true)
+        }
+        if !waits.isEmpty {
+            for wait in waits { BlockingPool.shared.submit(wait.group, wait.job) }
+            waits.removeAll(keepingCapacity: true)
         }
     }
 

@@ -144,14 +144,12 @@ package final class UploadStream: Sendable {
     }
 
     private func releaseUsed() {
-        WorkPool.shared.submit([
-            { [self] in
-                let used = state.withLock { state in
-                    defer { state.used = [] }
-                    return state.used
-                }
-                withExtendedLifetime(used) {}
+        BlockingPool.shared.submit(.program) { [self] in
+            let used = state.withLock { state in
+                defer { state.used = [] }
+                return state.used
             }
-        ])
+            withExtendedLifetime(used) {}
+        }
     }
 }

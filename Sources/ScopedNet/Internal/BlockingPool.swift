@@ -1,0 +1,142 @@
+import Glibc
+
+/// The threads on which the library waits: for disks, and for code of the program that may.
+/// Decoding has threads of its own (``WorkPool``).
+///
+/// There is one for the process. Threads are made as they are wanted, up to a bound, and leave when
+/// there has been nothing to do for a second. A group of jobs, such as those of one cache or one
+/// session, has a part of them at most: a disk that hangs delays its own users.
+package final class BlockingPool: @unchecked Sendable {
+    // Safety: `state` is touched under `mutex` only, which lives as long as the pool. Jobs are run
+    // and released outside it.
+    package typealias Job = @Sendable () -> Void
+
+    /// Jobs that wait for the same disk, as far as can be known.
+    package struct Group: Hashable, Sendable {
+        private let owner: ObjectIdentifier?
+        private let folder: String
+
+        /// - Parameter owner: whose files they are, such as a cache.
+        package init(_ owner: AnyObject) { (self.owner, folder) = (ObjectIdentifier(owner), "") }
+
+        /// Two forms of one name have two groups, or one: nothing depends on it but who waits for
+        /// whom.
+        package init(folderOf path: String) {
+            (owner, folder) = (nil, path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "")
+        }
+
+        /// What is known to be nobody's in particular.
+        package static let program = Group(folderOf: "")
+    }
+
+    package static let shared = BlockingPool(width: 64, share: 16)
+
+    private let idleSeconds: Int
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var state: BlockingPoolState<Group, Job>
+
+    /// - Parameters:
+    ///   - width: the most threads at a time.
+    ///   - share: the most threads of one group.
+    ///   - idleSeconds: how long a thread waits for the next job.
+    package init(width: Int, share: Int, idleSeconds: Int = 1) {
+        self.idleSeconds = idleSeconds
+        state = BlockingPoolState(width: width, share: share)
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    /// Threads hold the pool: none is left.
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// How many threads exist at the moment.
+    package var threads: Int {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return state.threads
+    }
+
+    /// Takes a job to be done soon. Any thread, blocks for nothing.
+    package func submit(_ group: Group, _ job: @escaping Job) {
+        pthread_mutex_lock(mutex)
+        let submission = state.submit(job, of: group)
+        if submission == .wake { pthread_cond_signal(condition) }
+        pthread_mutex_unlock(mutex)
+        if submission == .start { startThread() }
+    }
+
+    /// Does one job and waits for it without holding a thread.
+    package func run<Value: Sendable>(_ group: Group, _ job: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            submit(group) { continuation.resume(with: Result { try job() }) }
+        }
+    }
+
+    private func startThread() {
+        // Safety: the new thread balances the retain, or this one does where there is none.
+        let box = Unmanaged.passRetained(self)
+        let code = SystemThread.start(stackBytes: nil, box.toOpaque()) { context in
+            guard let context else { return nil }
+            Unmanaged<BlockingPool>.fromOpaque(context).takeRetainedValue().work()
+            return nil
+        }
+        guard code != 0 else { return }
+        box.release()
+        pthread_mutex_lock(mutex)
+        state.left()
+        let isAlone = state.threads == 0
+        pthread_mutex_unlock(mutex)
+        // The others get to the job. Where there is none, the work pool's threads are better than
+        // nothing.
+        if isAlone { WorkPool.shared.submit([{ self.help() }]) }
+    }
+
+    private func work() {
+        SystemThread.setName("scopednet.disk")
+        pthread_mutex_lock(mutex)
+        repeat { doReadyJobs() } while waitForJob()
+        state.left()
+        pthread_mutex_unlock(mutex)
+    }
+
+    private func help() {
+        pthread_mutex_lock(mutex)
+        doReadyJobs()
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// Holds the mutex, but for the jobs.
+    private func doReadyJobs() {
+        while let (job, group) = state.take() {
+            pthread_mutex_unlock(mutex)
+            // Released before the mutex is taken again: with a job the last reference to somebody's
+            // object may go.
+            ({ job() })()
+            pthread_mutex_lock(mutex)
+            state.finished(group)
+        }
+    }
+
+    /// Holds the mutex. False when none has come in time.
+    private func waitForJob() -> Bool {
+        var until = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &until)
+        until.tv_sec += idleSeconds
+        state.becameIdle()
+        defer { state.wokeUp() }
+        while !state.hasReadyJob {
+            if pthread_cond_timedwait(condition, mutex, &until) == ETIMEDOUT { return state.hasReadyJob }
+        }
+        return true
+    }
+}
