@@ -35,14 +35,35 @@ final class DownloadClaim: Sendable {
             return true
         }
         guard mayUse else { throw NetworkError(.cancelled, phase: .receiving, message: "the download has ended") }
-        defer {
-            let mustClose = state.withLock { state -> Bool in
-                state.isInUse = false
-                return state.hasEnded
-            }
-            if mustClose { close() }
-        }
+        defer { if giveBack() { close() } }
         return try body(part)
+    }
+
+    /// Takes the part for longer than a call: until ``release()``, an end of the claim closes nothing.
+    ///
+    /// - Returns: false once the claim has ended, and while somebody else uses the part.
+    func hold() -> Bool {
+        state.withLock { state in
+            guard !state.hasEnded, !state.isInUse else { return false }
+            state.isInUse = true
+            return true
+        }
+    }
+
+    /// Of whoever holds the part.
+    func useHeld<Result>(_ body: (DownloadPart) throws(NetworkError) -> Result) throws(NetworkError) -> Result { try body(part) }
+
+    /// Gives the part back. Never blocks: what was to be closed meanwhile is closed elsewhere.
+    func release() {
+        if giveBack() { BlockingPool.shared.submit(.init(self)) { self.close() } }
+    }
+
+    /// - Returns: true when the claim has ended meanwhile.
+    private func giveBack() -> Bool {
+        state.withLock { state in
+            state.isInUse = false
+            return state.hasEnded
+        }
     }
 
     /// Lets go of target and part. Blocks for as long as the disk does. Idempotent, any thread.

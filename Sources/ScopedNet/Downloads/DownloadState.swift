@@ -1,11 +1,11 @@
 /// What a run that downloads to a file has to remember. Handed from stage to stage with the rest of the run.
 final class DownloadState {
     /// What the response that is coming means for the file.
-    enum Verdict {
+    enum Verdict: Sendable {
         /// It is the rest of the part.
         case rest(PartRecord)
         /// The part is the file already.
-        case complete(PartRecord)
+        case complete(PartRequest)
         case again
         case failed(NetworkError)
     }
@@ -20,6 +20,8 @@ final class DownloadState {
     /// What the present exchange asks for; nil for the whole file.
     var asked: PartRequest?
     var verdict: Verdict?
+    /// The server has nothing any more that the part could be gone on with.
+    var isGone = false
     /// What the head that has come would be gone on with.
     var nextRecord: PartRecord?
     /// Where the present body begins in the file, and how long that is; for progress.
@@ -41,4 +43,14 @@ final class DownloadState {
         guard keepsPart, let claim else { return nil }
         return FileSink(destination: path, restarting: claim, nextRecord)
     }
+
+    /// Lets go of file and target, and says how many bytes are kept for the next run. Blocks for as long as the disk does.
+    var ending: @Sendable () -> Int64? {
+        { [file, claim] in
+            file?.discard()
+            return claim?.end()
+        }
+    }
+
+    func end() -> Int64? { ending() }
 }

@@ -119,7 +119,7 @@ extension RunCore {
         let origin = (try? RequestURL(hop.visit.url))?.description ?? ""
         feed?.push(observed: .redirected(from: origin, to: target.description, status: hop.head.status), from: self)
         drive.cache = nil
-        enterCacheOnWorkPool(turn: turn)
+        enterCacheBlocking(turn: turn)
     }
 
     // MARK: Stopping

@@ -94,7 +94,7 @@ extension RunCore {
                 switch self.stage {
                 case .queued: .queued
                 case .transferring: isSuspended ? .suspended : .transferring
-                case .waiting: .waitingToRetry
+                case .waiting(let number): RunCore.isWaitForDisk(number) ? .decoding : .waitingToRetry
                 case .working: .decoding
                 case .parked: .suspended
                 case .idle: .delivering

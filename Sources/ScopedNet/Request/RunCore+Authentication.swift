@@ -49,7 +49,7 @@ extension RunCore {
             } catch { return fail(numbered(error), turn: nil) }
         }
         // After a question no turn is left, and this thread is not one to block.
-        if case .tokens = template.options.authentication.kind, turn == nil { return enterCacheOnWorkPool(turn: nil) }
+        if case .tokens = template.options.authentication.kind, turn == nil { return enterCacheBlocking(turn: nil) }
         enterFirst(turn)
     }
 

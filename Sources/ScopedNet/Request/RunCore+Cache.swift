@@ -27,30 +27,34 @@ extension RunCore {
             return decide(strategy, request, key, cache, CacheLookupResult(ticket: nil))
         }
         if let found = cache.cached(key) { return decide(strategy, request, key, cache, found, turn) }
-        enter(.working)
         StepDoor.pass(.cacheAsked, id)
-        WorkPool.shared.submit([
-            { [self] in
-                let found = cache.load(key)
-                StepDoor.pass(.cacheAnswered, id)
-                guard mayGoOn else { return abandonWork() }
-                enter(.idle)
-                decide(strategy, request, key, cache, found)
-            }
-        ])
+        waitForDisk { [id] in
+            let found = cache.load(key)
+            StepDoor.pass(.cacheAnswered, id)
+            return found
+        } next: { run, found in
+            guard let found else { return run.failForDisk() }
+            run.decide(strategy, request, key, cache, found)
+        }
+    }
+
+    /// Does what may wait for a disk, in the batch at hand or at once.
+    func block(_ turn: TransportTurn?, _ job: @escaping BlockingPool.Job) {
+        let group =
+            template.destination.map { BlockingPool.Group(folderOf: $0) } ?? .init(session.configuration.cache ?? session as AnyObject)
+        if let turn { turn.block(group, job) } else { BlockingPool.shared.submit(group, job) }
     }
 
     /// Keys are made by the program's own function, and the first hash of a secret reads a file: neither is for the network's thread, nor for a
     /// timer's.
-    func enterCacheOnWorkPool(turn: TransportTurn?) {
+    func enterCacheBlocking(turn: TransportTurn?) {
         guard session.configuration.cache != nil else { return goToNetwork() }
         enter(.working)
-        let job: WorkPool.Job = { [self] in
+        block(turn) { [self] in
             guard mayGoOn else { return abandonWork() }
             enter(.idle)
             enterCache()
         }
-        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
     }
 
     private func decide(
@@ -161,7 +165,7 @@ extension RunCore {
         let bound = [timeouts.firstByte, timeouts.total].compactMap({ $0 }).min().map { limit in
             session.timing.schedule(after: limit) { [self] in
                 cache.flights.leave(key, id)
-                if takeWait(number) { enterCacheOnWorkPool(turn: nil) }
+                if takeWait(number) { enterCacheBlocking(turn: nil) }
             }
         }
         setWait(
@@ -235,21 +239,19 @@ extension RunCore {
         // A file has one content, and the server's is the one.
         guard let feed, template.destination == nil, count <= template.options.maxBodyBytes else { return send(visit.forward) }
         enter(.working)
-        WorkPool.shared.submit([
-            { [self] in
-                guard mayGoOn else { return abandonWork() }
-                let body = use.range(of: answer).map { use.found.entries[answer.candidate].bytes($0) } ?? Data()
-                if let body, template.options.validation.accepts(answer.head.status) {
-                    drive.cacheStatus = answer.status
-                    drive.source = .cache
-                    let cached = makeCached(TransferResult(head: ResponseHead(answer.head), body: body))
-                    drive.source = .network
-                    if let cached { feed.push(.cached(cached), from: self) }
-                }
-                enter(.idle)
-                send(visit.forward)
+        BlockingPool.shared.submit(.init(use.cache)) { [self] in
+            guard mayGoOn else { return abandonWork() }
+            let body = use.range(of: answer).map { use.found.entries[answer.candidate].bytes($0) } ?? Data()
+            if let body, template.options.validation.accepts(answer.head.status) {
+                drive.cacheStatus = answer.status
+                drive.source = .cache
+                let cached = makeCached(TransferResult(head: ResponseHead(answer.head), body: body))
+                drive.source = .network
+                if let cached { feed.push(.cached(cached), from: self) }
             }
-        ])
+            enter(.idle)
+            send(visit.forward)
+        }
     }
 
     // MARK: The server's answer
@@ -289,12 +291,12 @@ extension RunCore {
     /// An attempt has ended. Network thread.
     ///
     /// - Returns: false when the cache took over.
-    func passThroughCache(_ visit: CacheVisit, _ result: TransferResult, turn: TransportTurn) -> Bool {
+    func passThroughCache(_ visit: CacheVisit, _ result: TransferResult, turn: TransportTurn?) -> Bool {
         guard result.error == nil, let outcome = visit.outcome else { return true }
         drive.cacheStatus = outcome.status
         if case .received = outcome.answer, !visit.changesStored { return true }
         enter(.working)
-        turn.work { [self] in
+        block(turn) { [self] in
             visit.applyChanges()
             guard mayGoOn else { return abandonWork() }
             enter(.idle)
@@ -349,14 +351,14 @@ extension RunCore {
         }
     }
 
-    /// As ``storeInCache(_:)``, and goes on: on the work pool where a file is read for it, else here.
+    /// As ``storeInCache(_:)``, and goes on: on the blocking pool where a file is read for it, else here.
     func storeInCache(_ result: TransferResult, turn: TransportTurn?, then goOn: @escaping @Sendable (RunCore, TransportTurn?) -> Void) {
         guard let turn, drive.cache?.readsStoredBodies == true else {
             storeInCache(result)
             return goOn(self, turn)
         }
         enter(.working)
-        turn.work { [self] in
+        block(turn) { [self] in
             guard mayGoOn else { return abandonWork() }
             storeInCache(result)
             enter(.idle)

@@ -133,14 +133,14 @@ extension RunCore {
 
     private func sendAgain(_ answer: RunAuthentication.Answer, _ result: TransferResult, turn: TransportTurn?) {
         enter(.working)
-        let job: WorkPool.Job = { [self] in
+        // A hash of the body may be asked for, and the body be a file.
+        block(turn) { [self] in
             leaveCache()
             guard mayGoOn else { return abandonWork() }
             do throws(NetworkError) { try prepare(answer) } catch { return fail(error, result, turn: nil) }
             enter(.idle)
             enterCache()
         }
-        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
     }
 
     /// A refusal is nothing to keep, nor to share: what comes next is another question.
@@ -152,7 +152,7 @@ extension RunCore {
         if isMuted { _ = cancel(reason) }
     }
 
-    /// Work pool: a hash of the body may be asked for.
+    /// Blocking pool: a hash of the body may be asked for.
     private func prepare(_ answer: RunAuthentication.Answer) throws(NetworkError) {
         let isProxy = answer.space.isProxy
         let last = exchange
@@ -203,7 +203,7 @@ extension RunCore {
         state.readsNothingStored = true
         repeatExchange(drive.callersHeaders ?? exchange.headers)
         drive.callersHeaders = nil
-        enterCacheOnWorkPool(turn: turn)
+        enterCacheBlocking(turn: turn)
         return true
     }
 }

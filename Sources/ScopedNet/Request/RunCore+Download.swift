@@ -4,53 +4,67 @@ import HTTPTypes
 
 /// Downloads: the target, which one run at a time may have, and the part that an earlier run has left of it.
 ///
-/// All of it blocks for as long as the disk does. Opening happens on the work pool; with a head, and with the end of an exchange, the network
-/// thread makes as few calls as for writing the file itself.
+/// All of it blocks for as long as the disk does, and happens on the blocking pool. With a head the network thread only decides: the file's
+/// writer does it before the first byte (``FileSink``), or the pool at the end of the exchange.
 extension RunCore {
     // MARK: The target
 
     /// Before the first exchange.
     func claimTarget() {
-        enter(.working)
-        WorkPool.shared.submit([
-            { [self] in
-                StepDoor.pass(.targetAsked, id)
-                guard mayGoOn else { return abandonWork() }
-                do throws(NetworkError) {
-                    if let leaving = try openTarget() { return wait(for: leaving) }
-                } catch {
-                    var error = error
-                    error.requestID = id
-                    return fail(error, turn: nil)
-                }
-                StepDoor.pass(.targetClaimed, id)
-                guard mayGoOn else { return abandonWork() }
-                enter(.idle)
-                beginExchanges(nil)
-            }
-        ])
+        waitForDisk { [self] in
+            StepDoor.pass(.targetAsked, id)
+            return Result { () throws(NetworkError) in try openTarget() }
+        } next: { run, opened in
+            guard let opened else { return run.failForDisk() }
+            run.take(opened)
+        } late: { opened in
+            // The run has ended, and could not let go of what it had not got.
+            if case .success(.granted(let claim, _)) = opened { claim.end() }
+        }
     }
 
-    /// - Returns: a claim to wait for.
-    private func openTarget() throws(NetworkError) -> DownloadClaim? {
-        let asksForRange = template.fields.contains(.range)
-        guard !choosesTarget, let names = template.destination.flatMap({ PartNames(target: $0) }), let target = DownloadTarget(names) else {
-            drive.download = DownloadState(claim: nil, keepsPart: false, asksForRange: asksForRange)
-            return nil
-        }
+    private enum OpenedTarget: Sendable {
+        /// Known with the response.
+        case later
+        case leaving(DownloadClaim)
+        case granted(DownloadClaim, keepsPart: Bool)
+    }
+
+    private func take(_ opened: Result<OpenedTarget, NetworkError>) {
+        do throws(NetworkError) {
+            let asksForRange = template.fields.contains(.range)
+            switch try opened.get() {
+            case .leaving(let claim): return wait(for: claim)
+            case .later: drive.download = DownloadState(claim: nil, keepsPart: false, asksForRange: asksForRange)
+            case .granted(let claim, let keepsPart):
+                let download = DownloadState(claim: claim, keepsPart: keepsPart, asksForRange: asksForRange)
+                drive.download = download
+                if keepsPart { try askForRest(download) }
+            }
+        } catch { return fail(numbered(error), turn: nil) }
+        StepDoor.pass(.targetClaimed, id)
+        guard mayGoOn else { return abandonWork() }
+        beginExchanges(nil)
+    }
+
+    private func openTarget() throws(NetworkError) -> OpenedTarget {
+        guard mayGoOn, !choosesTarget, let names = template.destination.flatMap({ PartNames(target: $0) }),
+            let target = DownloadTarget(names)
+        else { return .later }
         let answer = DownloadClaims.shared.claim(target, DownloadPart(names), run: id) { [weak self] in self?.mayGoOn != true }
         switch answer {
         case .taken: throw .targetInUse(names.target)
-        case .leaving(let claim): return claim
+        case .leaving(let claim): return .leaving(claim)
         case .granted(let claim):
-            let keepsPart = template.options.downloads.resumes && mayResume
-            let download = DownloadState(claim: claim, keepsPart: keepsPart, asksForRange: asksForRange)
-            drive.download = download
-            guard keepsPart else { return nil }
-            try FileSink.checkDestination(names.target)
-            try claim.use { (part: DownloadPart) throws(NetworkError) in try part.open() }
-            try askForRest(download)
-            return nil
+            guard template.options.downloads.resumes && mayResume else { return .granted(claim, keepsPart: false) }
+            do throws(NetworkError) {
+                try FileSink.checkDestination(names.target)
+                try claim.use { (part: DownloadPart) throws(NetworkError) in try part.open() }
+            } catch {
+                claim.end()
+                throw error
+            }
+            return .granted(claim, keepsPart: true)
         }
     }
 
@@ -123,12 +137,11 @@ extension RunCore {
         drive.cache = nil
     }
 
-    /// What came does not fit the part: the same again, without one.
+    /// What came does not fit the part, which is gone: the same again, without one.
     private func askAnew(_ download: DownloadState, _ result: TransferResult) {
         StepDoor.pass(.partDropped, id)
         guard mayGoOn else { return abandonWork() }
         do throws(NetworkError) {
-            try download.claim?.use { (part: DownloadPart) throws(NetworkError) in part.drop() }
             try askForRest(download)
             download.isAnother = true
         } catch { return fail(error, result, turn: nil) }
@@ -160,7 +173,7 @@ extension RunCore {
             if download.asked != nil { download.isAnother = true }
             return nil
         case .other(let isGone):
-            if isGone { _ = try? download.claim?.use { (part: DownloadPart) throws(NetworkError) in part.drop() } }
+            download.isGone = isGone
             return nil
         case .append(let end, let total):
             guard let asked = download.asked else { return nil }
@@ -181,29 +194,23 @@ extension RunCore {
             drive.isTypeRefused = true
             return .memoryPrefix(limit: template.errorBodyBytes)
         }
-        do throws(NetworkError) {
-            let holds = try download.claim?.use { (part: DownloadPart) throws(NetworkError) in
-                try part.append(to: asked, end: end, total: total)
-            }
-            guard holds != false else { return refuse(.again, "the part is not the one that was asked for any more", download) }
-        } catch { return refuse(error, download) }
         download.verdict = .rest(asked.record)
         download.offset = asked.offset
         download.total = total
         feed?.pushHead(whole, from: self, turn: turn)
         reportProgress(0, of: nil, download, turn)
-        return sink(download, count: asked.offset)
+        guard let claim = download.claim, let path = template.destination else { return nil }
+        let file = FileSink(part: claim, destination: path, appendingTo: asked, end: end, total: total)
+        download.file = file
+        return .file(file)
     }
 
     private func complete(_ asked: PartRequest, _ download: DownloadState) -> BodyDestination? {
-        do throws(NetworkError) {
-            let holds = try download.claim?.use { (part: DownloadPart) throws(NetworkError) in try part.complete(asked) }
-            guard holds != false else { return refuse(.again, "the part is not the one that was asked for any more", download) }
-        } catch { return refuse(error, download) }
-        _ = sink(download, count: asked.size)
+        guard let claim = download.claim, let path = template.destination else { return nil }
+        download.file = FileSink(completePart: claim, destination: path, count: asked.size)
         download.offset = asked.size
         download.total = asked.size
-        return refuse(.complete(asked.record), "the file is complete", download)
+        return refuse(.complete(asked), "the file is complete", download)
     }
 
     /// Where the whole file goes: into the part where it could be gone on with, else where every download goes.
@@ -219,18 +226,6 @@ extension RunCore {
         drive.download = download
         download.file = file
         return .file(file)
-    }
-
-    private func sink(_ download: DownloadState, count: Int64) -> BodyDestination? {
-        guard let claim = download.claim, let path = template.destination else { return nil }
-        let file = FileSink(part: claim, destination: path, count: count)
-        download.file = file
-        return .file(file)
-    }
-
-    private func refuse(_ error: NetworkError, _ download: DownloadState) -> BodyDestination? {
-        download.verdict = .failed(error)
-        return .file(FileSink(refusing: error))
     }
 
     /// Nothing of the body is wanted: its first byte ends the transfer, and with it a body that may be long.
@@ -254,63 +249,59 @@ extension RunCore {
 
     // MARK: The end of an exchange
 
-    /// Network thread.
-    func downloadFinished(_ result: TransferResult, turn: TransportTurn) {
-        if let result = downloaded(result) { received(result, turn: turn) }
+    /// Whether the end of an exchange has to do with the disk: all but a success whose file is not yet looked at.
+    func waitsForDisk(_ result: TransferResult) -> Bool {
+        guard let download = drive.download else { return false }
+        guard result.error == nil, download.verdict == nil, !download.isGone, let head = result.head else { return true }
+        return !template.options.validation.accepts(head.status)
+    }
+
+    /// Where ``waitsForDisk(_:)`` says so: the part is seen to, and the run goes on.
+    func finishOnDisk(_ result: TransferResult) {
+        guard let download = drive.download else { return received(result, turn: nil) }
+        let end = DownloadEnd(
+            verdict: download.verdict, isGone: download.isGone, claim: download.claim, file: download.file,
+            isComplete: result.error == nil)
+        download.verdict = nil
+        download.isGone = false
+        waitForDisk {
+            end.run()
+        } next: { run, outcome in
+            guard let outcome else { return run.failForDisk(result) }
+            guard let result = run.downloaded(result, end.verdict, outcome) else { return }
+            run.received(result, turn: nil)
+        }
     }
 
     /// - Returns: nil when another exchange takes its place.
-    private func downloaded(_ result: TransferResult) -> TransferResult? {
+    private func downloaded(
+        _ result: TransferResult, _ verdict: DownloadState.Verdict?, _ outcome: DownloadEnd.Outcome
+    ) -> TransferResult? {
         guard let download = drive.download else { return result }
-        let verdict = download.verdict
-        download.verdict = nil
+        if outcome.isMisfit {
+            askAnew(download, result)
+            return nil
+        }
         switch verdict {
         case nil: return result
         case .again:
             askAnew(download, result)
             return nil
-        case .complete(let record): return whole(result, record, download)
-        case .failed(var error):
-            error.requestID = id
-            error.attempt = exchange.attempt
-            return TransferResult(error: error, head: result.head, metrics: result.metrics)
-        case .rest(let record):
-            guard result.error == nil else { return result }
-            return whole(result, record, download)
+        case .failed(let error): return TransferResult(error: numbered(error), head: result.head, metrics: result.metrics)
+        case .rest(let record): return result.error == nil ? whole(result, record, outcome) : result
+        case .complete(let asked): return whole(result, asked.record, outcome)
         }
     }
 
     /// The response, as if all of the file had come with it.
-    private func whole(_ result: TransferResult, _ record: PartRecord, _ download: DownloadState) -> TransferResult {
+    private func whole(_ result: TransferResult, _ record: PartRecord, _ outcome: DownloadEnd.Outcome) -> TransferResult {
         var whole = result
-        whole.error = nil
-        do throws(NetworkError) {
-            let length = try download.claim?.use { (part: DownloadPart) throws(NetworkError) in
-                if let shortfall = part.shortfall { throw shortfall }
-                return part.count
-            }
-            whole.head = result.head.map { ResponseHead(record.wholeHead(CacheHead($0), length: length ?? 0)) }
-        } catch {
-            whole.error = error
-            whole.error?.requestID = id
-            whole.error?.attempt = exchange.attempt
-        }
+        whole.error = outcome.error.map(numbered)
+        if let length = outcome.length { whole.head = result.head.map { ResponseHead(record.wholeHead(CacheHead($0), length: length)) } }
         return whole
     }
 
     // MARK: The end of the run
-
-    /// Puts a complete file in its place, as long as the target is this run's.
-    func commit(_ file: FileSink, coding: String?) throws(NetworkError) {
-        let (limits, synchronizes) = (template.options.decoding, template.options.downloads.synchronizes)
-        try file.begin()
-        guard let claim = drive.download?.claim, !file.isPart else {
-            return try file.commit(coding: coding, limits: limits, synchronizes: synchronizes)
-        }
-        try claim.use { (_: DownloadPart) throws(NetworkError) in
-            try file.commit(coding: coding, limits: limits, synchronizes: synchronizes)
-        }
-    }
 
     /// After the value was made, or could not be.
     func concludeDownload() {
@@ -319,20 +310,25 @@ extension RunCore {
         outcome = .failure(error)
     }
 
-    /// Lets go of file and target, on every way out, before anybody hears of the end.
+    /// Lets go of file and target before anybody hears of the end. Blocking pool.
     ///
     /// - Returns: how many bytes are kept for the next run.
     @discardableResult
-    func endDownload() -> Int64? {
-        guard let download = drive.download else { return nil }
-        download.file?.discard()
-        return download.claim?.end()
+    func endDownload() -> Int64? { drive.download?.end() }
+
+    /// The same on any thread, for a run that is over: what follows does not wait for the disk.
+    func dropDownload(then follow: @escaping @Sendable () -> Void = {}) {
+        guard let ending = drive.download?.ending else { return follow() }
+        block(nil) {
+            _ = ending()
+            follow()
+        }
     }
 
     /// From a thread that must not wait for the disk, and may know nothing of the stage. Nothing happens where the run has let go by itself.
     func releaseTarget() {
         guard template.destination != nil, let claim = DownloadClaims.shared.claim(ofRun: id) else { return }
-        WorkPool.shared.submit([{ claim.end() }])
+        block(nil) { claim.end() }
     }
 }
 

@@ -31,7 +31,7 @@ extension RunCore {
     /// The first exchange is made, and asks the cache.
     func enterFirst(_ turn: TransportTurn?) {
         if let cache = session.configuration.cache, cache.needsFile(template.options.cache, url: template.url.string) {
-            return enterCacheOnWorkPool(turn: nil)
+            return enterCacheBlocking(turn: nil)
         }
         // Observers are not called from within.
         enterCache(feed == nil ? turn : nil)
@@ -124,9 +124,8 @@ extension RunCore {
     func abandonWork() {
         endFlight()
         enter(.idle)
-        endDownload()
         if let held = drive.held { abandon(held) }
-        if isMuted { workEnded() }
+        dropDownload { [self] in if isMuted { workEnded() } }
     }
 
     // MARK: After an attempt
@@ -144,11 +143,10 @@ extension RunCore {
 
     /// Where its body went is known.
     func attemptSettled(_ result: TransferResult, turn: TransportTurn) {
-        if drive.download != nil { return downloadFinished(result, turn: turn) }
-        received(result, turn: turn)
+        if waitsForDisk(result) { finishOnDisk(result) } else { received(result, turn: turn) }
     }
 
-    func received(_ result: TransferResult, turn: TransportTurn) {
+    func received(_ result: TransferResult, turn: TransportTurn?) {
         if let visit = drive.cache, !passThroughCache(visit, result, turn: turn) { return }
         conclude(result, turn: turn)
     }
@@ -211,10 +209,28 @@ extension RunCore {
             makeValue(result)
             return complete(turn: turn)
         }
+        if let file = fileToCommit(result) { return commit(file, result) }
+        makeValueElsewhere(result, turn: turn)
+    }
+
+    /// The file gets its place first: that may take as long as the disk likes, and the run no longer than its total time.
+    private func commit(_ file: FileCommit, _ result: TransferResult) {
+        waitForDisk { [self] in
+            StepDoor.pass(.beforeDecode, id)
+            return mayGoOn ? file.run() : nil
+        } next: { run, done in
+            guard let done else { return run.failForDisk(result) }
+            run.drive.commitOutcome = done
+            run.makeValueElsewhere(result, turn: nil)
+        }
+    }
+
+    private func makeValueElsewhere(_ result: TransferResult, turn: TransportTurn?) {
         enter(.working)
         let job: WorkPool.Job = { [self] in
             defer { StepDoor.pass(.workEnded, id) }
-            StepDoor.pass(.beforeDecode, id)
+            // A file had its step before it got its place.
+            if drive.commitOutcome == nil { StepDoor.pass(.beforeDecode, id) }
             guard mayGoOn else { return abandonWork() }
             makeValue(result)
             concludeDownload()
@@ -222,6 +238,8 @@ extension RunCore {
             feed?.push(observed: .decoded, from: self)
             complete(turn: nil)
         }
+        // A file gets its name there, and stored pieces are read.
+        if isFile || drive.cache?.readsStoredBodies == true { return block(turn, job) }
         if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
     }
 
@@ -244,7 +262,18 @@ extension RunCore {
         endFlight()
         var error = error
         error.response = result?.head ?? error.response
-        if let kept = endDownload() { error.resumableBytes = kept }
+        guard let ending = drive.download?.ending else { return finish(failing: error, result, turn: turn) }
+        // File and target are free before anybody hears of the end, unless the disk hangs for longer than the run may last.
+        let failure = error
+        waitForDisk(ending) { run, kept in
+            var failure = failure
+            if let kept = kept ?? nil { failure.resumableBytes = kept }
+            run.finish(failing: failure, result, turn: nil)
+        }
+    }
+
+    private func finish(failing error: NetworkError, _ result: TransferResult?, turn: TransportTurn?) {
+        var error = error
         guard let result, !result.body.isEmpty, let head = result.head, let coding = head.appliedCoding else {
             if let result, !result.body.isEmpty { error.body = result.body.prefix(template.errorBodyBytes) }
             setFailure(error)

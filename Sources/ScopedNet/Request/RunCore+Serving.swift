@@ -16,14 +16,13 @@ extension RunCore {
         if let range, let data = entry.body.data, !isFile {
             return serve(answer, data.part(range), use, isValidated, turn)
         }
+        if let range, !isFile { return read(answer, range, use, isValidated) }
         enter(.working)
-        let job: WorkPool.Job = { [self] in
+        block(turn) { [self] in
             guard mayGoOn else { return abandonWork() }
-            if let range, !isFile { return read(answer, range, use, isValidated) }
             // A response without a body makes an empty file.
             askAndFillFile(answer, range ?? 0..<0, use, isValidated)
         }
-        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
     }
 
     /// Whether its body is what was asked for, and not that of an error or of a redirect that is followed.
@@ -44,9 +43,14 @@ extension RunCore {
 
     private func read(_ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
         guard !isTooLarge(range.count) else { return failAsTooLarge(range.count, turn: nil) }
-        guard let data = use.found.entries[answer.candidate].bytes(range) else { return loseEntry(answer.candidate, use) }
-        enter(.idle)
-        serve(answer, data, use, isValidated, nil)
+        let entry = use.found.entries[answer.candidate]
+        waitForDisk {
+            entry.bytes(range)
+        } next: { run, data in
+            guard let data else { return run.failForDisk() }
+            guard let data else { return run.loseEntry(answer.candidate, use) }
+            run.serve(answer, data, use, isValidated, nil)
+        }
     }
 
     private func serve(_ answer: CachedAnswer, _ body: Data, _ use: CacheUse, _ isValidated: Bool, _ turn: TransportTurn?) {
@@ -85,12 +89,10 @@ extension RunCore {
         let head = ResponseHead(answer.head)
         let isAsked = askForFile(head) { run, place in
             run.enter(.working)
-            WorkPool.shared.submit([
-                {
-                    guard run.mayGoOn else { return run.abandonWork() }
-                    run.fillFile(place, answer, range, use, isValidated)
-                }
-            ])
+            run.block(nil) {
+                guard run.mayGoOn else { return run.abandonWork() }
+                run.fillFile(place, answer, range, use, isValidated)
+            }
         }
         if !isAsked, let place = downloadPlace(head) { fillFile(place, answer, range, use, isValidated) }
     }

@@ -51,8 +51,14 @@ extension RunCore: TransferSink {
         feed?.pushReceived(TransferProgress(completed: count, total: total), from: self, turn: turn)
     }
 
-    package func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn) {
+    /// Others need not wait for the disk.
+    package func transferDidLeaveConnection(_ id: TransferID) {
+        drive.hasLeftConnection = true
         session.admission.release(admissionKey)
+    }
+
+    package func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn) {
+        if drive.hasLeftConnection { drive.hasLeftConnection = false } else { session.admission.release(admissionKey) }
         attemptFinished(result, turn: turn)
     }
 }

@@ -23,7 +23,7 @@ extension RunCore {
     }
 
     /// The body goes to a file, or went there.
-    private var isFile: Bool { template.destination != nil || drive.file != nil }
+    var isFile: Bool { template.destination != nil || drive.file != nil }
 
     /// True when `process` costs nothing and may run on the network thread.
     func canProcessInline(_ result: TransferResult) -> Bool {
@@ -72,7 +72,7 @@ extension RunCore {
             throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
         }
         try checkType(head, result.body)
-        let file = isFile ? try commitFile(head, result.body) : nil
+        let file = isFile ? try commitFile(head) : nil
         let body = file == nil ? try decodedBody(result.body, head) : Data()
         drive.decodedBytes = file.map { Int(clamping: $0.count) } ?? (result.body.isEmpty ? nil : body.count)
         // For the error; a decoder that only hands the body on has none.
@@ -89,7 +89,7 @@ extension RunCore {
 
     /// Before anything is decoded, and before a file is replaced.
     private func checkType(_ head: ResponseHead, _ body: Data) throws(NetworkError) {
-        guard drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0) else { return }
+        guard isTypeUnwanted(head, body) else { return }
         var error = NetworkError.unacceptableType(head)
         if let coding = head.appliedCoding {
             error.body = ContentCoding.decodedPrefix(body, coding: coding, limits: DecodingLimits(maxOutputBytes: template.errorBodyBytes))
@@ -98,6 +98,12 @@ extension RunCore {
         }
         drive.file?.discard()
         throw error
+    }
+
+    private func isTypeUnwanted(_ head: ResponseHead, _ body: Data) -> Bool {
+        // In its place, the file was of the right type.
+        guard drive.commitOutcome == nil else { return false }
+        return drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0)
     }
 
     func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool {
@@ -116,13 +122,23 @@ extension RunCore {
         }
     }
 
-    /// - Parameter late: a body that came before it was known to be what was asked for; empty nearly always.
-    private func commitFile(_ head: ResponseHead, _ late: Data) throws(NetworkError) -> FileSink? {
-        // An empty body never reached the sink.
-        guard let file = drive.file ?? downloadPlace(head).map({ FileSink($0) }) else { return nil }
+    /// The file of a complete response of the type that is wanted, to be put in its place; nil where there is none.
+    func fileToCommit(_ result: TransferResult) -> FileCommit? {
+        guard isFile, !worksForOthers, let head = result.head, !isTypeUnwanted(head, result.body),
+            // An empty body never reached the sink.
+            let file = drive.file ?? downloadPlace(head).map({ FileSink($0) })
+        else { return nil }
+        drive.file = file
+        return FileCommit(
+            file: file, claim: drive.download?.claim, late: result.body, coding: head.appliedCoding, limits: template.options.decoding,
+            synchronizes: template.options.downloads.synchronizes)
+    }
+
+    private func commitFile(_ head: ResponseHead) throws(NetworkError) -> FileSink? {
+        guard let file = drive.file, let outcome = drive.commitOutcome else { return nil }
         drive.file = nil
-        if !late.isEmpty { try file.write(late) }
-        try commit(file, coding: head.appliedCoding)
+        drive.commitOutcome = nil
+        try outcome.get()
         drive.committed = file
         feed?.push(observed: .fileWritten(path: file.destination, bytes: file.count), from: self)
         return file

@@ -41,6 +41,52 @@ extension RunCore {
         ])
     }
 
+    /// Does what may wait for a disk, and goes on with the answer: within the total time, and a little longer where that is over already.
+    ///
+    /// - Parameters:
+    ///   - work: touches nothing of the run that changes from stage to stage: nobody waits for it once the time is over.
+    ///   - next: with nil when the disk has not answered in time. Not called when the run is cancelled meanwhile.
+    ///   - late: with an answer that came when the run was over.
+    func waitForDisk<Answer: Sendable>(
+        _ work: @escaping @Sendable () -> Answer, next: @escaping @Sendable (RunCore, Answer?) -> Void,
+        late: @escaping @Sendable (Answer) -> Void = { _ in }
+    ) {
+        let number = Self.diskWait(TransferID().number)
+        enter(.waiting(number))
+        if let left = timeLeft {
+            let timer = session.timing.schedule(after: max(left, .milliseconds(100))) { [self] in
+                if takeWait(number) { next(self, nil) }
+            }
+            setWait(timer, exchange: number)
+        }
+        block(nil) { [self] in
+            let answer = work()
+            guard takeWait(number) else { return late(answer) }
+            guard mayGoOn else {
+                late(answer)
+                return abandonWork()
+            }
+            next(self, answer)
+        }
+        StepDoor.pass(.retryWaiting, id)
+        abandonWait(number)
+    }
+
+    /// Of the total time; all of it where it has not begun. Nil without one.
+    private var timeLeft: Duration? {
+        guard let deadline = attemptDeadline else { return template.options.timeouts.total }
+        let now = session.timing.now()
+        return .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
+    }
+
+    /// The total time is over, and the disk has not answered.
+    func failForDisk(_ result: TransferResult? = nil) {
+        let total = template.options.timeouts.total ?? .zero
+        let message = "the total time of \(total) is over, and the disk has not answered"
+        let phase: NetworkError.Phase = result == nil ? .preparing : .receiving
+        fail(NetworkError(.totalTimeout, phase: phase, message: message, requestID: id, attempt: exchange.attempt), result, turn: nil)
+    }
+
     /// A retry goes out with the path, should that come before the timer.
     func endWait(_ number: UInt64, afterPathAnd jitter: Duration) {
         guard let source = session.link.connectivitySource() else { return }
@@ -86,4 +132,6 @@ extension RunCore {
     static func jitterWait(_ number: UInt64) -> UInt64 { number | 1 << 62 }
     static func askWait(_ number: UInt64) -> UInt64 { number | 1 << 60 }
     static func queueWait(_ number: UInt64) -> UInt64 { number | 1 << 61 }
+    static func diskWait(_ number: UInt64) -> UInt64 { number | 1 << 59 }
+    static func isWaitForDisk(_ number: UInt64) -> Bool { number & 1 << 59 != 0 }
 }

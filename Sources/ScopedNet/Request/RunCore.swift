@@ -102,6 +102,10 @@ package final class RunCore: BagMember, @unchecked Sendable {
         var committed: FileSink?
         /// The length of the body that the decoder was given, or that is in the file.
         var decodedBytes: Int?
+        /// The slot of the present exchange was given back before its end.
+        var hasLeftConnection = false
+        /// Whether it got there; nil while that was not tried.
+        var commitOutcome: Result<Void, NetworkError>?
         /// A response whose body waits for the program.
         var held: HeldResponse?
     }

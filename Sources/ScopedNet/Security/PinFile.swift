@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// Certificates from where ``PinnedCertificate`` says they are. Blocks on files: network thread only.
+/// Certificates from where ``PinnedCertificate`` says they are. Blocks on files: never on the network thread.
 enum PinFile {
     /// No set of pins is as large; a wrong path may lead to a log of gigabytes.
     static let limit = 4 << 20

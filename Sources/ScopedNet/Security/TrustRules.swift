@@ -1,4 +1,5 @@
-/// A ``SecurityPolicy`` with all its pins read: what is asked of each host. Made once for each transport, on its network thread.
+/// A ``SecurityPolicy`` with all its pins read: what is asked of each host. Made once for each transport, on a thread that may wait
+/// for the files.
 struct TrustRules {
     /// What is asked of one host.
     struct Entry {

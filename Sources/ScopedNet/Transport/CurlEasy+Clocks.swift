@@ -15,7 +15,18 @@ extension CurlEasy {
         return mustRun
     }
 
+    /// Between two turns of the loop, where libcurl keeps nothing back: it would drop that with a connection that breaks off.
+    func pauseForDisk() {
+        guard !isSuspended, !isReadPaused, fileWriter?.pauses() == true else { return }
+        isReadPaused = true
+        paused(curl_easy_pause(handle, isWritePaused ? CURLPAUSE_ALL : CURLPAUSE_RECV))
+    }
+
     func unpause() -> Bool {
+        if let failure = fileWriter?.failure {
+            failWriting(failure)
+            return true
+        }
         isReadPaused = false
         isWritePaused = false
         // Asked again, the upload says so again.

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// What is set on the handle for one transfer.
 extension CurlEasy {
-    func begin(_ transfer: TransferRequest, sink: any TransferSink) throws(NetworkError) {
+    func begin(_ transfer: TransferRequest, sink: any TransferSink, file: UploadFile? = nil) throws(NetworkError) {
         try loop.profile.checkGuard(for: transfer.url)
         if isDirty {
             curl_easy_reset(handle)
@@ -24,7 +24,7 @@ extension CurlEasy {
         }
         try setVersion(transfer, options)
         setTarget(of: transfer, options)
-        try setMethodAndBody(transfer, options)
+        try setMethodAndBody(transfer, file, options)
         if transfer.options.bufferBytes != bufferBytes {
             bufferBytes = transfer.options.bufferBytes
             options.set(CURLOPT_BUFFERSIZE, bufferBytes)
@@ -98,12 +98,14 @@ extension CurlEasy {
         }
     }
 
-    private func setMethodAndBody(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
+    private func setMethodAndBody(
+        _ transfer: TransferRequest, _ file: UploadFile?, _ options: borrowing CurlOptions
+    ) throws(NetworkError) {
         let method = transfer.method
         if let body = transfer.body {
             guard method != .head else { throw NetworkError(.invalidOption, phase: .preparing, message: "a HEAD request has no body") }
             isDirty = true
-            let feed = try UploadFeed(body, piece: transfer.options.pace?.uploadPiece ?? .max)
+            let feed = try UploadFeed(body, file: file, piece: transfer.options.pace?.uploadPiece ?? .max)
             uploadFeed = feed
             try DeclaredLength.check(transfer.headers.fields, opened: feed.length)
             let id = transfer.id

@@ -76,13 +76,7 @@ extension CurlEasy {
             guard room == 0 || body.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(room))) else { return refuseForMemory() }
             if !isWanted, received + Int64(bytes.count) - Int64(limit) > Self.mostDropped { return cutShort(bytes.count) }
         case .file(let file):
-            guard fits(file.count + Int64(bytes.count)) else { return 0 }
-            do throws(NetworkError) { try file.write(bytes) } catch {
-                var failure = error
-                failure.requestID = transfer?.requestID ?? 0
-                fail(with: failure)
-                return 0
-            }
+            guard write(bytes, to: file) else { return 0 }
         case .stream(let stream):
             guard fits(received + Int64(bytes.count)) else { return 0 }
             if stream.offer(bytes) == .pause {
@@ -104,6 +98,39 @@ extension CurlEasy {
             sink.transfer(transfer.id, didReceive: received, of: expected, turn: loop.turn)
         }
         return bytes.count
+    }
+
+    /// What has been read is taken, however slow the disk: the transfer is paused between two turns (``pauseForDisk()``).
+    ///
+    /// - Returns: false when the transfer has to end.
+    private func write(_ bytes: UnsafeRawBufferPointer, to file: FileSink) -> Bool {
+        let writer = fileWriter ?? makeFileWriter(file)
+        guard fits(writer.start + received + Int64(bytes.count)) else { return false }
+        if let failure = file.refusal ?? writer.failure {
+            failWriting(failure)
+            return false
+        }
+        if !hasUnflushedBytes {
+            hasUnflushedBytes = true
+            loop.noteUnflushed(self)
+        }
+        writer.take(bytes, left: expected.map { $0 - received })
+        return true
+    }
+
+    private func makeFileWriter(_ file: FileSink) -> FileWriter {
+        let thread = loop.thread
+        let writer = FileWriter(file, group: BlockingPool.Group(folderOf: file.destination)) { [id] in
+            if let id { thread.post(.unpause(id)) }
+        }
+        fileWriter = writer
+        return writer
+    }
+
+    func failWriting(_ error: NetworkError) {
+        var failure = error
+        failure.requestID = transfer?.requestID ?? 0
+        fail(with: failure)
     }
 
     /// To read a body to its end costs less than a new connection, up to here.

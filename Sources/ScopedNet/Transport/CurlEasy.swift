@@ -39,6 +39,10 @@ final class CurlEasy {
     @exclusivity(unchecked) var received: Int64 = 0
     @exclusivity(unchecked) var expected: Int64?
     @exclusivity(unchecked) var failure: NetworkError?
+    /// The loop has it among those to be asked at the end of its turn.
+    @exclusivity(unchecked) var hasUnflushedBytes = false
+    /// Of a body that goes to a file, from its first byte on.
+    @exclusivity(unchecked) var fileWriter: FileWriter?
     @exclusivity(unchecked) var uploadFeed: UploadFeed?
     @exclusivity(unchecked) var requestsSent = 0
     @exclusivity(unchecked) var repeats = RequestRepeats()
@@ -129,6 +133,8 @@ final class CurlEasy {
         if id != nil { LiveObjects.died(.transfer) }
         uploadFeed?.end()
         uploadFeed = nil
+        fileWriter = nil
+        hasUnflushedBytes = false
         if body.count > 0 { body = BodyBuffer() }
         id = nil
         sink = nil

@@ -18,6 +18,10 @@ final class CurlLoop {
 
     @exclusivity(unchecked) private var active = TransferTable<CurlEasy>()
     @exclusivity(unchecked) private var idle: [CurlEasy] = []
+    /// Those whose files have bytes that were not handed over, and when they have to be.
+    @exclusivity(unchecked) private var unflushed: [CurlEasy] = []
+    @exclusivity(unchecked) private var flushDeadline = never
+    @exclusivity(unchecked) private var waits = DiskWaits()
     @exclusivity(unchecked) private var commands: [NetworkThread.Command] = []
     /// When libcurl wants to be called without socket activity; `never` when it does not.
     @exclusivity(unchecked) private var curlDeadline = never
@@ -63,21 +67,29 @@ final class CurlLoop {
             if CurlGlobal.mustPark { CurlGlobal.parkForever() }
             creditOwnDelay()
             drainCommands()
+            flushFiles()
             turn.end()
             guard stopping == nil else { break }
             closeRetiredPools()
             let timeout = thread.prepareToSleep() ? sleepTime() : 0
             let count = sockets.wait(into: &events, timeout: timeout)
             if timeout != 0 { thread.didWake() }
-            now = monotonicNow()
-            instant = .now
+            refreshClocks()
             handle(events, count)
-            runClocks()
+            // What libcurl does may block (name resolution, files of certificates). Where more sockets are ready than were looked at, the
+            // time since their last byte is the loop's own doing.
+            if count < events.count { runClocks() }
+            flushFiles()
             turn.end()
         }
         close()
         CurlGlobal.loopEnded(wake: thread.wakeDescriptor)
         stopping?()
+    }
+
+    private func refreshClocks() {
+        now = monotonicNow()
+        instant = .now
     }
 
     /// All or nothing: a multi handle without its callbacks would do no work. Tried again at the next start.
@@ -115,6 +127,7 @@ final class CurlLoop {
         var refused = thread.close()
         for easy in active.values { easy.fail(with: .stopped(easy)) }
         for easy in active.values { finish(easy, CURLE_ABORTED_BY_CALLBACK) }
+        for id in waits.all { endWait(id, .shutdown, "the transport was shut down") }
         refuse(&refused)
         turn.end()
         for easy in idle { easy.destroy() }
@@ -137,7 +150,7 @@ final class CurlLoop {
                     attempt: transfer.attempt)
                 sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
             case .stop(let stopped): stopped()
-            case .cancel, .suspend, .resume, .unpause, .renewPool: break
+            case .cancel, .suspend, .resume, .unpause, .prepared, .fileEnded, .renewPool: break
             }
         }
         commands = []
@@ -167,15 +180,22 @@ final class CurlLoop {
     /// - Returns: true when libcurl must be run.
     private func perform(_ command: consuming NetworkThread.Command) -> Bool {
         switch consume command {
-        case .start(let transfer, let sink): return start(transfer, sink)
+        case .start(let transfer, let sink): return prepare(transfer, sink)
+        case .prepared(let id, let outcome): return prepared(id, outcome)
         case .cancel(let id):
-            guard let easy = active[id] else { return false }
+            guard let easy = active[id] else {
+                endWait(id, .cancelled, "the transfer was cancelled")
+                return false
+            }
             easy.fail(with: .cancelledTransfer(easy))
             abort(easy, CURLE_ABORTED_BY_CALLBACK)
             return true
-        case .suspend(let id): return active[id].map { flow($0, $0.setSuspended(true)) } ?? false
-        case .resume(let id): return active[id].map { flow($0, $0.setSuspended(false)) } ?? false
+        case .suspend(let id): return setSuspended(id, true)
+        case .resume(let id): return setSuspended(id, false)
         case .unpause(let id): return active[id].map { flow($0, $0.unpause()) } ?? false
+        case .fileEnded(let id):
+            if let wait = waits.remove(id) { wait.sink.transfer(id, didFinishWith: wait.whole, turn: turn) }
+            return false
         case .renewPool:
             retirePool()
             return false
@@ -194,12 +214,49 @@ final class CurlLoop {
         return changed
     }
 
-    private func start(_ transfer: TransferRequest, _ sink: any TransferSink) -> Bool {
+    private func setSuspended(_ id: TransferID, _ isSuspended: Bool) -> Bool {
+        guard let easy = active[id] else {
+            waits.setSuspended(id, isSuspended)
+            return false
+        }
+        return flow(easy, easy.setSuspended(isSuspended))
+    }
+
+    /// Files are opened elsewhere, and the transfer begins when they are.
+    private func prepare(_ transfer: TransferRequest, _ sink: any TransferSink) -> Bool {
+        guard let preparation = TransferPreparation(transfer, unreadPins: profile.unreadPins) else {
+            return start(transfer, sink, nil)
+        }
+        waits.insert(transfer, sink)
+        let thread = thread
+        preparation.begin { outcome in
+            // Nobody is left to take it.
+            if !thread.post(.prepared(transfer.id, outcome)) { outcome.file?.end() }
+        }
+        return false
+    }
+
+    private func prepared(_ id: TransferID, _ outcome: TransferPreparation.Outcome) -> Bool {
+        if let trust = outcome.trust { profile.adopt(trust) }
+        guard let wait = waits.removeStart(id) else {
+            outcome.file?.end()
+            return false
+        }
+        if let error = outcome.error {
+            refuse(wait.transfer, wait.sink, error)
+            return false
+        }
+        guard start(wait.transfer, wait.sink, outcome.file) else { return false }
+        if wait.isSuspended { _ = setSuspended(id, true) }
+        return true
+    }
+
+    private func start(_ transfer: TransferRequest, _ sink: any TransferSink, _ file: UploadFile?) -> Bool {
         let easy = idle.popLast() ?? CurlEasy(loop: self)
         do throws(NetworkError) {
             if multi == nil { openMulti() }
             guard let easy, let multi else { throw .resources("curl handle", ENOMEM) }
-            try easy.begin(transfer, sink: sink)
+            try easy.begin(transfer, sink: sink, file: file)
             guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
                 throw .resources("curl transfer", ENOMEM)
             }
@@ -208,13 +265,18 @@ final class CurlLoop {
             arm(easy.nextDeadline(now: now))
             return true
         } catch {
-            var error = error
-            error.requestID = transfer.requestID
-            error.attempt = transfer.attempt
+            if easy?.uploadFeed == nil { file?.end() }
             if let easy { recycle(easy) }
-            sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
+            refuse(transfer, sink, error)
             return false
         }
+    }
+
+    private func refuse(_ transfer: TransferRequest, _ sink: any TransferSink, _ error: NetworkError) {
+        var error = error
+        error.requestID = transfer.requestID
+        error.attempt = transfer.attempt
+        sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
     }
 
     // MARK: Events
@@ -271,12 +333,50 @@ final class CurlLoop {
     private func finish(_ easy: CurlEasy, _ code: CURLcode) {
         guard let multi = easy.multi, let id = easy.id, let sink = easy.sink else { return }
         active.remove(id)
-        let result = easy.result(code)
+        var result = easy.result(code)
+        let (writer, transfer) = (easy.fileWriter, easy.transfer)
+        if easy.hasUnflushedBytes { unflushed.removeAll { $0 === easy } }
         curl_multi_remove_handle(multi, easy.handle)
         easy.multi = nil
         if multi != self.multi { leaveRetiredPool(multi) }
         recycle(easy)
+        if let writer, let transfer {
+            let thread = thread
+            switch writer.end({ thread.post(.fileEnded(id)) }) {
+            case .done(let failure): if result.error == nil, let failure { result.fail(with: failure, transfer) }
+            case .waits: if waits.insert(id, result, sink, writer, transfer, now: now) { return sink.transferDidLeaveConnection(id) }
+            }
+        }
         sink.transfer(id, didFinishWith: result, turn: turn)
+    }
+
+    // MARK: Files
+
+    private func endWait(_ id: TransferID, _ code: NetworkError.Code, _ message: String) {
+        guard let (sink, result) = waits.remove(id, code, message) else { return }
+        sink.transfer(id, didFinishWith: result, turn: turn)
+    }
+
+    func noteUnflushed(_ easy: CurlEasy) { unflushed.append(easy) }
+
+    /// Between two turns: hands over what has come for files, and holds up those transfers whose disk is slower than the network.
+    private func flushFiles() {
+        flushDeadline = Self.never
+        guard !unflushed.isEmpty else { return }
+        let before = unflushed
+        unflushed = []
+        for easy in before {
+            if let next = easy.fileWriter?.flush(now: now) {
+                flushDeadline = min(flushDeadline, next)
+                unflushed.append(easy)
+            } else {
+                easy.hasUnflushedBytes = false
+            }
+        }
+        for easy in before {
+            easy.pauseForDisk()
+            if easy.hasFailed { finish(easy, CURLE_WRITE_ERROR) }
+        }
     }
 
     /// Ends a transfer in its middle, and makes sure that the server hears of it.
@@ -344,6 +444,7 @@ final class CurlLoop {
     func arm(_ deadline: UInt64) { if deadline < nextSweep { nextSweep = deadline } }
 
     private func runClocks() {
+        for id in waits.overdue(now: now) { endWait(id, .totalTimeout, "the total time is over, and the disk has not answered") }
         guard nextSweep <= now else { return }
         nextSweep = Self.never
         takeWhatCame()
@@ -383,7 +484,7 @@ final class CurlLoop {
 
     /// Milliseconds for epoll_wait(2); -1 when nothing is due.
     private func sleepTime() -> Int32 {
-        let next = min(nextCurlDeadline, nextSweep)
+        let next = min(nextCurlDeadline, nextSweep, flushDeadline, waits.deadline)
         guard next != Self.never else { return -1 }
         let current = monotonicNow()
         guard next > current else { return 0 }

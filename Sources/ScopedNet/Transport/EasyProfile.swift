@@ -119,16 +119,20 @@ final class EasyProfile {
         }
     }
 
-    /// What cannot be read is tried again with the next transfer, and none begins without it.
+    /// What has to be read, elsewhere, before a transfer begins. What cannot be read is tried again with the next transfer.
+    var unreadPins: SecurityPolicy? { trustRules == nil && !settings.security.isDefault ? settings.security : nil }
+
+    func adopt(_ trust: (hosts: SecuredHosts, rules: TrustRules)) {
+        guard trustRules == nil else { return }
+        (securedHosts, trustRules) = (trust.hosts, trust.rules)
+    }
+
+    /// No transfer begins without what was pinned.
     private func applyTrust(_ options: borrowing CurlOptions, _ easy: CurlEasy) throws(NetworkError) {
         if trustRules == nil {
-            if settings.security.isDefault {
-                guard Capabilities.current.sharesOpenSSL else { return }
-                trustRules = TrustRules()
-            } else {
-                securedHosts = try SecuredHosts(settings.security)
-                trustRules = try TrustRules(settings.security)
-            }
+            guard settings.security.isDefault else { throw .invalidPin("the pins have not been read") }
+            guard Capabilities.current.sharesOpenSSL else { return }
+            trustRules = TrustRules()
         }
         options.set(CURLOPT_SSL_CTX_DATA, easy.context)
         options.note(scurl_set_tls_callback(easy.handle, CurlCallbacks.secure))

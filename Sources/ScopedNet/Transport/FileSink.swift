@@ -4,10 +4,11 @@ import Glibc
 /// A file that receives a body: written beside its destination and moved there in one step on success only (rename(2)), so that
 /// an existing file is either the old one or the complete new one.
 ///
-/// Used by one thread at a time: the transport while it receives, the pipeline afterwards.
+/// Used by one thread at a time: the transport's writer from the first byte to the last, the pipeline afterwards. Blocks for as long as the
+/// disk does.
 public final class FileSink: @unchecked Sendable {
-    // Safety: `descriptor`, `count` and `beginning` are touched by the transport's thread between head and finish, and by the pipeline
-    // after the finish was handed over; never by both at once (contract 3 of `Transport`).
+    // Safety: `descriptor`, `count`, `beginning` and `hasMisfit` are touched by the writer while it holds the file, and by the pipeline
+    // before and after that; never by both at once. Who discards the file while it is held leaves that to the writer (`turn`).
     /// Where the file goes; once it is there, its name, which may be another where the server had named it.
     public private(set) var destination: String
     private let placement: FilePlacement
@@ -16,9 +17,29 @@ public final class FileSink: @unchecked Sendable {
     private let keepsExisting: Bool
     /// The part that is written instead of a temporary file; it is the claim's to keep or to remove.
     private let part: DownloadClaim?
-    /// What there is of another file gives way to the first byte, and not before.
-    private var beginning: (claim: DownloadClaim, record: PartRecord?)?
-    private let refusal: NetworkError?
+    /// What is done to the part before the first byte, and not sooner.
+    private enum Beginning {
+        /// What there is of another file gives way.
+        case restart(PartRecord?)
+        /// The body goes on where the request said.
+        case append(PartRequest, end: Int64, total: Int64?)
+    }
+
+    private struct Turn {
+        var isHeld = false
+        /// The part is held with it.
+        var holdsClaim = false
+        var isDiscarded = false
+    }
+
+    private var beginning: Beginning?
+    /// Whose part is begun, and perhaps written.
+    private let claim: DownloadClaim?
+    private let turn = Lock(Turn())
+    /// Why nothing is taken: the first byte ends the transfer.
+    let refusal: NetworkError?
+    /// The part was not the one that was asked for any more.
+    private(set) var hasMisfit = false
     private var descriptor: Int32 = -1
     private var isNamed = false
     private(set) var count: Int64 = 0
@@ -28,16 +49,31 @@ public final class FileSink: @unchecked Sendable {
         self.calls = calls
         self.keepsExisting = keepsExisting
         part = nil
+        claim = nil
         refusal = nil
         placement = FilePlacement(beside: destination, calls)
     }
 
     convenience init(_ place: DownloadPlace) { self.init(destination: place.path, keepsExisting: place.isNamedByServer) }
 
-    /// The body goes on with the part of a download.
-    init(part: DownloadClaim, destination: String, count: Int64) {
+    /// The body goes on with the part of a download, as it was asked for.
+    init(part claim: DownloadClaim, destination: String, appendingTo asked: PartRequest, end: Int64, total: Int64?) {
         self.destination = destination
-        self.part = part
+        part = claim
+        self.claim = claim
+        beginning = .append(asked, end: end, total: total)
+        count = asked.offset
+        refusal = nil
+        calls = .system
+        keepsExisting = false
+        placement = FilePlacement(beside: destination, calls)
+    }
+
+    /// The part is the whole file.
+    init(completePart claim: DownloadClaim, destination: String, count: Int64) {
+        self.destination = destination
+        part = claim
+        self.claim = claim
         self.count = count
         refusal = nil
         calls = .system
@@ -48,7 +84,8 @@ public final class FileSink: @unchecked Sendable {
     /// The body is a whole file, and the part is begun anew with it; without a record nothing of it is kept for another run.
     init(destination: String, restarting claim: DownloadClaim, _ record: PartRecord?) {
         self.destination = destination
-        beginning = (claim, record)
+        beginning = .restart(record)
+        self.claim = claim
         part = record == nil ? nil : claim
         refusal = nil
         calls = .system
@@ -60,13 +97,52 @@ public final class FileSink: @unchecked Sendable {
     init(refusing refusal: NetworkError) {
         self.refusal = refusal
         part = nil
+        claim = nil
         destination = ""
         calls = .system
         keepsExisting = false
         placement = FilePlacement(beside: "", calls)
     }
 
-    deinit { discard() }
+    /// Nobody is left to wait for the disk.
+    deinit {
+        guard descriptor >= 0 else { return }
+        let (descriptor, temporary) = (descriptor, isNamed ? placement.temporary : nil)
+        BlockingPool.shared.submit(.program) {
+            Glibc.close(descriptor)
+            if let temporary { unlink(temporary) }
+        }
+    }
+
+    // MARK: Whose turn it is
+
+    /// Takes the file for the writer, and with it the part it is written to. Never blocks.
+    func hold() {
+        let holdsClaim = claim?.hold() ?? false
+        turn.withLock { turn in
+            turn.isHeld = true
+            turn.holdsClaim = holdsClaim
+        }
+    }
+
+    /// The writer needs the file no more. Never blocks: what was discarded meanwhile is removed elsewhere.
+    func release() {
+        let (releasesClaim, isDiscarded) = turn.withLock { turn in
+            defer {
+                turn.isHeld = false
+                turn.holdsClaim = false
+            }
+            return (turn.holdsClaim, turn.isDiscarded)
+        }
+        if releasesClaim { claim?.release() }
+        if isDiscarded { BlockingPool.shared.submit(.init(self)) { self.remove() } }
+    }
+
+    private func use<Result>(
+        _ claim: DownloadClaim, _ body: (DownloadPart) throws(NetworkError) -> Result
+    ) throws(NetworkError) -> Result {
+        try turn.withLock { $0.holdsClaim } ? claim.useHeld(body) : claim.use(body)
+    }
 
     var isPart: Bool { part != nil }
 
@@ -97,9 +173,17 @@ public final class FileSink: @unchecked Sendable {
 
     /// Before the first byte, and before the end where there is none. Idempotent.
     func begin() throws(NetworkError) {
-        guard let (claim, record) = beginning else { return }
-        beginning = nil
-        try claim.use { (part: DownloadPart) throws(NetworkError) in try part.restart(record) }
+        guard let claim, let beginning else { return }
+        self.beginning = nil
+        switch beginning {
+        case .restart(let record): try use(claim) { (part: DownloadPart) throws(NetworkError) in try part.restart(record) }
+        case .append(let asked, let end, let total):
+            let fits = try use(claim) { (part: DownloadPart) throws(NetworkError) in try part.append(to: asked, end: end, total: total) }
+            guard !fits else { return }
+            hasMisfit = true
+            throw NetworkError(
+                .badResponse, phase: .receiving, message: "the part is not the one that was asked for any more")
+        }
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws(NetworkError) {
@@ -107,7 +191,10 @@ public final class FileSink: @unchecked Sendable {
         try begin()
         if let part {
             defer { count += Int64(bytes.count) }
-            return try part.use { (file: DownloadPart) throws(NetworkError) in try file.write(bytes) }
+            return try use(part) { (file: DownloadPart) throws(NetworkError) in try file.write(bytes) }
+        }
+        guard !turn.withLock({ $0.isDiscarded }) else {
+            throw NetworkError(.cancelled, phase: .receiving, message: "the download has ended")
         }
         try open()
         var rest = bytes
@@ -133,9 +220,12 @@ public final class FileSink: @unchecked Sendable {
     ///
     /// - Parameter synchronizes: bytes and name are on the device before this returns.
     package func commit(coding: String? = nil, limits: DecodingLimits = .default, synchronizes: Bool = false) throws(NetworkError) {
+        // Discarded meanwhile, it is removed behind this.
+        turn.withLock { $0.isHeld = true }
+        defer { release() }
         try begin()
         if let part {
-            return try part.use { (file: DownloadPart) throws(NetworkError) in try file.commit(synchronizes: synchronizes) }
+            return try use(part) { (file: DownloadPart) throws(NetworkError) in try file.commit(synchronizes: synchronizes) }
         }
         try open()
         if let coding, count > 0, let decoder = ContentDecoder.make(for: coding, limits: limits) { try undo(decoder) }
@@ -205,13 +295,21 @@ public final class FileSink: @unchecked Sendable {
             }
             try decoder.finish()
         } catch {
-            discard()
+            remove()
             throw failure ?? NetworkError(error, requestID: 0, attempt: 1)
         }
     }
 
-    /// Drops what was written. Idempotent.
+    /// Drops what was written; while a writer has the file, as soon as that has returned. Idempotent.
     package func discard() {
+        let isHeld = turn.withLock { turn in
+            if turn.isHeld { turn.isDiscarded = true }
+            return turn.isHeld
+        }
+        if !isHeld { remove() }
+    }
+
+    private func remove() {
         guard descriptor >= 0 else { return }
         close(descriptor)
         descriptor = -1

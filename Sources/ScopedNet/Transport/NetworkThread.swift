@@ -13,6 +13,10 @@ final class NetworkThread: Sendable {
         case resume(TransferID)
         /// A reader or a body sequence caught up: let the paused direction go on.
         case unpause(TransferID)
+        /// Its files are open, or cannot be.
+        case prepared(TransferID, TransferPreparation.Outcome)
+        /// The last bytes of its file are written, or will not be.
+        case fileEnded(TransferID)
         /// The network is another one now.
         case renewPool
         case stop(@Sendable () -> Void)
@@ -34,26 +38,13 @@ final class NetworkThread: Sendable {
         guard wakeDescriptor >= 0 else { throw .resources("eventfd") }
         CurlGlobal.prepare()
         let loop = try CurlLoop(settings: settings, thread: self)
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 512 << 10)
-        defer { pthread_attr_destroy(&attributes) }
-        var thread = pthread_t()
-        // Inherited, so that not even the thread's first instruction meets a signal of the program's.
-        var before = sigset_t()
-        var blocked = Self.programSignals
-        pthread_sigmask(SIG_SETMASK, &blocked, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         // Safety: the loop is handed to the new thread and nobody else keeps it; the thread balances the retain.
         let box = Unmanaged.passRetained(loop)
-        let code = pthread_create(
-            &thread, &attributes,
-            { argument in
-                guard let argument else { return nil }
-                Unmanaged<CurlLoop>.fromOpaque(argument).takeRetainedValue().run()
-                return nil
-            }, box.toOpaque())
+        let code = SystemThread.start(stackBytes: 512 << 10, box.toOpaque()) { context in
+            guard let context else { return nil }
+            Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
+            return nil
+        }
         guard code == 0 else {
             loop.sockets.close()
             box.release()
@@ -65,16 +56,7 @@ final class NetworkThread: Sendable {
 
     func markCurrent() {
         identity.store(UInt(pthread_self()), ordering: .relaxed)
-        pthread_setname_np(pthread_self(), "scopednet")
-    }
-
-    /// The program's signal handlers run on the program's threads, and a peer that is gone is an error here, not a SIGPIPE.
-    /// Name resolution inherits this. Faults of the thread itself stay deliverable.
-    private static var programSignals: sigset_t {
-        var signals = sigset_t()
-        sigfillset(&signals)
-        for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS] { sigdelset(&signals, fault) }
-        return signals
+        SystemThread.setName("scopednet")
     }
 
     private var isCurrent: Bool { identity.load(ordering: .relaxed) == UInt(pthread_self()) }

@@ -5,7 +5,7 @@ import Glibc
 final class UploadFeed {
     private enum Source {
         case data(Data, copy: UnsafeMutableRawPointer?)
-        case file(Int32, path: String)
+        case file(UploadFile)
         case stream(UploadStream)
     }
 
@@ -22,7 +22,8 @@ final class UploadFeed {
     /// Bodies up to this size are copied once and sent in one piece with the head.
     private static let smallBody = 64 << 10
 
-    init(_ body: RequestBody, piece: Int = .max) throws(NetworkError) {
+    /// - Parameter file: opened already, where the body is one.
+    init(_ body: RequestBody, file: UploadFile? = nil, piece: Int = .max) throws(NetworkError) {
         self.piece = piece
         switch body.content {
         case .data(let data):
@@ -37,17 +38,9 @@ final class UploadFeed {
             source = .data(data, copy: copy)
             isDone = true
         case .file(let path):
-            guard !path.utf8.contains(0) else { throw .nulInPath(path, .fileUnreadable) }
-            // Without blocking: opening a FIFO would wait for its writer, and the whole session with it.
-            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            guard descriptor >= 0 else { throw .unreadable(path, "the file to upload") }
-            var status = stat()
-            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                close(descriptor)
-                throw NetworkError(.fileUnreadable, phase: .preparing, message: "\(path) is not a regular file")
-            }
-            source = .file(descriptor, path: path)
-            length = Int64(status.st_size)
+            guard let file else { throw NetworkError(.fileUnreadable, phase: .preparing, message: "\(path) was not opened") }
+            source = .file(file)
+            length = file.length
         case .stream(let upload):
             let stream = try upload.open()
             source = .stream(stream)
@@ -58,13 +51,17 @@ final class UploadFeed {
     }
 
     func begin(ready: @escaping @Sendable () -> Void) {
-        if case .stream(let stream) = source, length != 0 { stream.begin(ready: ready) }
+        switch source {
+        case .stream(let stream): if length != 0 { stream.begin(ready: ready) }
+        case .file(let file): file.begin(ready: ready)
+        case .data: break
+        }
     }
 
     func end() {
         switch source {
         case .data(_, let copy): free(copy)
-        case .file(let descriptor, _): close(descriptor)
+        case .file(let file): file.end()
         case .stream(let stream): stream.abandon()
         }
     }
@@ -115,12 +112,14 @@ final class UploadFeed {
             guard count > 0 else { isDone = true; return .end }
             data.copyBytes(to: buffer, from: start..<start + count)
             return advance(count)
-        case .file(let descriptor, _):
+        case .file(let file):
             guard room > 0 else { isDone = true; return .end }
-            let count = pread(descriptor, buffer.baseAddress, Int(room), off_t(offset))
-            if count < 0 { return .failed(SystemError(code: errno)) }
-            if count == 0 { return .failed(LengthMismatch(declared: length ?? 0, seen: offset)) }
-            return advance(count)
+            let read = file.take(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(room))))
+            switch read {
+            case .bytes(let count): return advance(count)
+            case .end: return .failed(LengthMismatch(declared: length ?? 0, seen: offset))
+            case .notYet, .notEnded, .failed: return read
+            }
         case .stream(let stream): return read(stream, into: buffer)
         }
     }
@@ -146,6 +145,7 @@ final class UploadFeed {
 
     func rewind(to position: Int64) -> Bool {
         if case .stream = source { return position == offset }
+        if case .file(let file) = source, position != offset { file.rewind(to: position) }
         offset = position
         isDone = contiguousBytes != nil
         return true

@@ -1,0 +1,24 @@
+import FoundationEssentials
+
+/// The last step of a download: the complete file gets its place, as long as the target is the
+/// run's. Blocks for as long as the disk does.
+struct FileCommit: Sendable {
+    let file: FileSink
+    let claim: DownloadClaim?
+    /// A body that came before it was known to be what was asked for; empty nearly always.
+    let late: Data
+    let coding: String?
+    let limits: DecodingLimits
+    let synchronizes: Bool
+
+    func run() -> Result<Void, NetworkError> {
+        do throws(NetworkError) {
+            if !late.isEmpty { try file.write(late) }
+            try file.begin()
+            guard let claim, !file.isPart else { return .success(try commit()) }
+            return .success(try claim.use { (_: DownloadPart) throws(NetworkError) in try commit() })
+        } catch { return .failure(error) }
+    }
+
+    private func commit() throws(NetworkError) { try file.commit(coding: coding, limits: limits, synchronizes: synchronizes) }
+}

@@ -1,0 +1,146 @@
+import CleanSlate
+import Foundation
+import ScopedNetTestServer
+import TestProcesses
+import Testing
+
+@testable import ScopedNet
+
+/// A file system that hangs: whoever writes to it waits, and nobody else.
+@Suite(
+    .leavesNothing(within: .seconds(40)), .serialized, .timeLimit(.minutes(2)),
+    .enabled(if: FreezableDisk.isAvailable, FreezableDisk.obstacle))
+struct FrozenDiskTests {
+    private func withDisk(_ test: (FreezableDisk) async throws -> Void) async throws {
+        let disk = try FreezableDisk()
+        // Whatever the test does, what hangs goes on afterwards: a hanging thread would never end.
+        defer { disk.thaw() }
+        try await test(disk)
+    }
+
+    private func result(of download: Request<URL>) throws -> Response<URL> {
+        let result = try #require(download.result)
+        return try result.get()
+    }
+
+    /// Each of these waits for the disk before it sends anything.
+    @Test func aHungDiskDelaysNobodysDecoding() async throws {
+        try await withDisk { disk in
+            try await withWire { wire async throws in
+                wire.server.on("/json", .ok("[1, 2, 3]").header("Content-Type", "application/json"))
+                wire.server.on("/file", .ok("file"))
+                try disk.freeze()
+                let downloads = (0..<40).map { number in
+                    wire.session.download(wire.url + "/file", to: URL(fileURLWithPath: disk.path + "/\(number)"))
+                }
+                for download in downloads { download.start() }
+                try await withSession { other async throws in
+                    for _ in 0..<5 {
+                        let request = other.request(wire.url + "/json", decoder: .json([Int].self)).options {
+                            $0.timeouts.total = .seconds(20)
+                        }
+                        #expect(try await request.response().value == [1, 2, 3])
+                    }
+                }
+                // Of the same session, too.
+                let request = wire.session.request(wire.url + "/json", decoder: .json([Int].self)).options {
+                    $0.timeouts.total = .seconds(20)
+                }
+                #expect(try await request.response().value == [1, 2, 3])
+                #expect(downloads.allSatisfy { $0.result == nil })
+                disk.thaw()
+                await wire.agent.idle()
+                for download in downloads { _ = try result(of: download) }
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).count == 40)
+        }
+    }
+
+    /// Fails after half a second by a clock of the loop that the downloads run on.
+    private func expectClockToRun(_ wire: Wire) async throws {
+        let error = try await wire.get("/silent") { $0.timeouts.total = .milliseconds(500) }.failure()
+        #expect(error.code == .totalTimeout, "\(error)")
+    }
+
+    /// Bodies that come while the disk hangs, some of them larger than what waits in memory.
+    @Test func aDiskThatHangsUnderDownloadsDelaysNobodyElse() async throws {
+        let sizes = [1_000, 300_000, 3_000_000, 9_000_000]
+        try await withDisk { disk in
+            try await withWire { wire async throws in
+                wire.server.on("/", .ok("well"))
+                wire.server.on("/silent", .ok("never").stalling(.beforeHead))
+                for size in sizes { wire.server.on("/\(size)", .ok(.bytes([UInt8](bytes(size)))).stalling(.afterBytes(500))) }
+                let downloads = sizes.map { size in
+                    wire.session.download(wire.url + "/\(size)", to: URL(fileURLWithPath: disk.path + "/\(size)")).options {
+                        $0.timeouts.idle = .milliseconds(700)
+                    }
+                }
+                for download in downloads { download.start() }
+                try await wire.server.waitForStalls(sizes.count)
+                try disk.freeze()
+                wire.server.releaseStalls()
+                // Twice as long as the downloads may wait for a server.
+                for _ in 0..<3 {
+                    #expect(try await wire.get().options { $0.timeouts.total = .seconds(20) }.response().value == Data("well".utf8))
+                    try await expectClockToRun(wire)
+                }
+                #expect(downloads.allSatisfy { $0.result == nil })
+                disk.thaw()
+                wire.server.releaseStalls()
+                await wire.agent.idle()
+                for (size, download) in zip(sizes, downloads) {
+                    _ = try result(of: download)
+                    #expect(FileManager.default.contents(atPath: disk.path + "/\(size)") == bytes(size))
+                }
+            }
+        }
+    }
+
+    /// Before the request, and with the body: the user's clock ends the wait, and the disk is tidied up when it has returned.
+    @Test(arguments: ["before", "with the body"]) func theTotalTimeEndsAWaitForTheDisk(_ moment: String) async throws {
+        try await withDisk { disk in
+            try await withWire { wire async throws in
+                wire.server.on("/file", .ok(.bytes([UInt8](bytes(5_000)))).stalling(.afterBytes(500)))
+                if moment == "before" { try disk.freeze() }
+                let request = wire.session.download(wire.url + "/file", to: URL(fileURLWithPath: disk.path + "/file")).options {
+                    $0.timeouts.total = .seconds(1)
+                    $0.retry = .none
+                }
+                request.start()
+                if moment != "before" {
+                    try await wire.server.waitForStalls()
+                    try disk.freeze()
+                    wire.server.releaseStalls()
+                }
+                // The run is over, and the disk still hangs.
+                await wire.agent.idle()
+                guard case .failure(let error) = request.result else { throw UnexpectedSuccess() }
+                #expect(error.code == .totalTimeout, "\(error)")
+                disk.thaw()
+            }
+            while try !FileManager.default.contentsOfDirectory(atPath: disk.path).isEmpty { await Task.yield() }
+        }
+    }
+
+    @Test func aCancelOfADownloadThatHangsEndsAtOnce() async throws {
+        try await withDisk { disk in
+            try await withWire { wire async throws in
+                wire.server.on("/file", .ok(.bytes([UInt8](bytes(5_000_000)))).stalling(.afterBytes(500)))
+                let ends = Trace()
+                let request = wire.session.download(wire.url + "/file", to: URL(fileURLWithPath: disk.path + "/file")).onEnd { _ in
+                    ends.add("end")
+                }
+                request.start()
+                try await wire.server.waitForStalls()
+                try disk.freeze()
+                wire.server.releaseStalls()
+                #expect(request.cancel() == .cancelled)
+                await ends.wait(for: 1)
+                // The slot is free again too.
+                try await wire.server.waitForOpenConnections { $0 == 0 }
+                disk.thaw()
+                while try !FileManager.default.contentsOfDirectory(atPath: disk.path).isEmpty { await Task.yield() }
+            }
+        }
+    }
+}
