@@ -35,6 +35,12 @@ struct HostileEnvironmentTests {
 
     @Test(.enabled(if: isRoot, "mounting takes root")) func fullDisk() async throws { try await play("full-disk") }
 
+    @Test(.enabled(if: isRoot, "mounting takes root")) func readOnlyDisk() async throws { try await play("read-only-disk") }
+    @Test(.enabled(if: isRoot, "only root can make what others may not read")) func noPermission() async throws {
+        try await play("no-permission")
+    }
+    @Test(.enabled(if: FreezableDisk.isAvailable, FreezableDisk.obstacle)) func frozenDisk() async throws { try await play("frozen-disk") }
+
     // MARK: Folders
 
     @Test(.enabled(if: isRoot, "giving files away takes root")) func folderOfAnotherUser() async throws { try await play("foreign-folder") }
