@@ -7,9 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// A file system that hangs: whoever writes to it waits, and nobody else.
-@Suite(
-    .leavesNothing(within: .seconds(40)), .serialized, .timeLimit(.minutes(2)),
-    .enabled(if: FreezableDisk.isAvailable, FreezableDisk.obstacle))
+@Suite(.leavesNothing(within: .seconds(40)), .serialized, .enabled(if: FreezableDisk.isAvailable, FreezableDisk.obstacle))
 struct FrozenDiskTests {
     private func withDisk(_ test: (FreezableDisk) async throws -> Void) async throws {
         let disk = try FreezableDisk()
