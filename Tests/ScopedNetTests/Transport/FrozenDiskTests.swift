@@ -60,7 +60,7 @@ struct FrozenDiskTests {
         #expect(error.code == .totalTimeout, "\(error)")
     }
 
-    /// Bodies that come while the disk hangs, some of them larger than what waits in memory.
+    /// THR-1. Bodies that come while the disk hangs, some of them larger than what waits in memory.
     @Test func aDiskThatHangsUnderDownloadsDelaysNobodyElse() async throws {
         let sizes = [1_000, 300_000, 3_000_000, 9_000_000]
         try await withDisk { disk in
