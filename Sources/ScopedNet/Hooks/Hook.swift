@@ -9,12 +9,25 @@ package struct Hook<Question: Sendable, Answer: Sendable>: Sendable {
         call = { question, admit in try await Self.call(body, question, admit, on: body.isolation) }
     }
 
-    package init<Owner: AnyObject>(
+    package init<Owner: AnyObject & Sendable>(
         owner: Owner, _ body: @escaping @Sendable @isolated(any) (Owner, Question) async throws -> Answer, origin: CodeOrigin
     ) {
         self.origin = origin
         let reference = WeakReference(owner)
         call = { question, admit in try await Self.call(body, reference, question, admit, on: body.isolation) }
+    }
+
+    /// An owner that is tied to the actor its closure was written on.
+    package init<Owner: AnyObject>(
+        owner: Owner, isolation: any Actor, _ body: @escaping (Owner, Question) async throws -> Answer,
+        origin: CodeOrigin
+    ) {
+        self.origin = origin
+        let closure = ActorBoundClosure(body, owner: owner, isolation: isolation)
+        call = { question, admit in
+            guard let actor = closure.actor else { return nil }
+            return try await Self.call(closure, question, admit, on: actor)
+        }
     }
 
     package init<Owner: Actor>(
@@ -43,13 +56,19 @@ package struct Hook<Question: Sendable, Answer: Sendable>: Sendable {
         return try await body(question)
     }
 
-    private static func call<Owner: AnyObject>(
+    private static func call<Owner: AnyObject & Sendable>(
         _ body: @Sendable @isolated(any) (Owner, Question) async throws -> Answer, _ reference: WeakReference<Owner>, _ question: Question,
         _ admit: @Sendable () -> Bool, on actor: isolated (any Actor)?
     ) async throws -> Answer? {
-        // Safety: the owner is handed to nobody but the closure that its own type and isolation were checked with.
-        nonisolated(unsafe) let owner = reference.object
-        guard let owner, admit() else { return nil }
+        guard let owner = reference.object, admit() else { return nil }
+        return try await body(owner, question)
+    }
+
+    private static func call<Owner: AnyObject>(
+        _ closure: ActorBoundClosure<Owner, (Owner, Question) async throws -> Answer>, _ question: Question,
+        _ admit: @Sendable () -> Bool, on actor: isolated any Actor
+    ) async throws -> Answer? {
+        guard let (owner, body) = closure.borrow(), admit() else { return nil }
         return try await body(owner, question)
     }
 

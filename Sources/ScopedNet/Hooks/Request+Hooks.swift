@@ -4,7 +4,8 @@ public import FoundationEssentials
 /// the one of the options (``RequestHooks``), which is then not asked.
 ///
 /// `for:` hands the owner to the closure and holds it weakly until then. Once the owner's deinit has begun the closure is skipped, and what
-/// happens is what happens without one. While it decides, the owner is held. Closures run on the actor where they are written, or inside the
+/// happens is what happens without one. The owner is an actor, a `Sendable` class, or any class in code that runs on an actor, which then
+/// runs the closure, too. While it decides, the owner is held. Closures run on the actor where they are written, or inside the
 /// owner when that is an actor, else on the concurrency runtime; never on the network thread, never under a lock.
 ///
 /// After a cancel on the closure's own actor it is not called any more. Elsewhere one that has begun is not waited for: its task is cancelled,
@@ -22,11 +23,19 @@ extension Request {
     }
 
     @discardableResult
-    public func onRedirect<Owner: AnyObject>(
+    public func onRedirect<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, RedirectHop) async throws -> RedirectAnswer
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
+    }
+
+    @discardableResult
+    public func onRedirect<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping (Owner, RedirectHop) async throws -> RedirectAnswer
+    ) -> Self {
+        arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
     @discardableResult
@@ -50,11 +59,19 @@ extension Request {
     }
 
     @discardableResult
-    public func onNewBody<Owner: AnyObject>(
+    public func onNewBody<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, BodyReplay) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
+    }
+
+    @discardableResult
+    public func onNewBody<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping (Owner, BodyReplay) async throws -> RequestBody?
+    ) -> Self {
+        arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
     @discardableResult
@@ -79,11 +96,19 @@ extension Request {
     }
 
     @discardableResult
-    public func onDisposition<Owner: AnyObject>(
+    public func onDisposition<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, ResponseArrival) async throws -> ResponseDisposition
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
+    }
+
+    @discardableResult
+    public func onDisposition<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping (Owner, ResponseArrival) async throws -> ResponseDisposition
+    ) -> Self {
+        arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
     @discardableResult
@@ -108,11 +133,19 @@ extension Request {
     }
 
     @discardableResult
-    public func onDestination<Owner: AnyObject>(
+    public func onDestination<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, DownloadArrival) async throws -> URL
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
+    }
+
+    @discardableResult
+    public func onDestination<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping (Owner, DownloadArrival) async throws -> URL
+    ) -> Self {
+        arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
     @discardableResult

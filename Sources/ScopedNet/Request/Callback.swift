@@ -23,7 +23,7 @@ package struct Callback<Payload: Sendable>: Sendable {
         invoke = unsafeBitCast(IsolatedBody(call: body), to: PlainBody<Payload>.self).call
     }
 
-    package init<Owner: AnyObject>(
+    package init<Owner: AnyObject & Sendable>(
         owner: Owner, _ body: @escaping @Sendable @isolated(any) (Owner, Payload) -> Void, origin: CodeOrigin
     ) {
         lane = DeliveryLane.of(body.isolation)
@@ -33,6 +33,19 @@ package struct Callback<Payload: Sendable>: Sendable {
         let reference = WeakReference(owner)
         invoke = { payload in
             if let owner = reference.object { call(owner, payload) }
+        }
+    }
+
+    /// An owner that is tied to the actor its closure was written on.
+    package init<Owner: AnyObject>(
+        owner: Owner, isolation: any Actor, _ body: @escaping ((Owner, Payload)) -> Void, origin: CodeOrigin
+    ) {
+        let closure = ActorBoundClosure(body, owner: owner, isolation: isolation)
+        lane = closure.lane
+        self.origin = origin
+        invoke = { payload in
+            // On the lane, and so on the actor.
+            if let (owner, body) = closure.borrow() { body((owner, payload)) }
         }
     }
 
@@ -58,10 +71,10 @@ private struct IsolatedBody<Payload: Sendable> {
 private struct PlainBody<Payload: Sendable> {
     let call: @Sendable (Payload) -> Void
 }
-private struct IsolatedOwnerBody<Owner: AnyObject, Payload: Sendable> {
+private struct IsolatedOwnerBody<Owner: AnyObject & Sendable, Payload: Sendable> {
     let call: @Sendable @isolated(any) (Owner, Payload) -> Void
 }
-private struct PlainOwnerBody<Owner: AnyObject, Payload: Sendable> {
+private struct PlainOwnerBody<Owner: AnyObject & Sendable, Payload: Sendable> {
     let call: @Sendable (Owner, Payload) -> Void
 }
 

@@ -2,6 +2,12 @@
 ///
 /// `for:` hands the owner to the closure and holds it weakly; the closure is skipped once the owner's deinit has begun. The closure runs on
 /// the actor where it is written, or inside the owner when that is an actor, else on the session's delivery queue.
+///
+/// An owner is an actor, a `Sendable` class (every `@MainActor` class is), or any class in code that runs on an actor: its closure is
+/// called on that actor. A class that is neither, in code that runs on no actor, does not compile, as the delivery queue would touch it
+/// at the same time as its other users.
+// The closures of the forms with `isolation:` take a tuple, so that the compiler weighs them like those that are `@isolated(any)` and the
+// owner's being Sendable decides between the two; closures with two parameters are written for either.
 extension Request {
     // MARK: Success
 
@@ -17,11 +23,21 @@ extension Request {
     }
 
     @discardableResult
-    public func onSuccess<Owner: AnyObject>(
+    public func onSuccess<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.success.append(callback.ofValue()) }
+        return self
+    }
+
+    @discardableResult
+    public func onSuccess<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, Value)) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))
         arm { $0.success.append(callback.ofValue()) }
         return self
     }
@@ -50,11 +66,21 @@ extension Request {
     }
 
     @discardableResult
-    public func onCached<Owner: AnyObject>(
+    public func onCached<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.cached.append(callback.ofValue()) }
+        return self
+    }
+
+    @discardableResult
+    public func onCached<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, Value)) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))
         arm { $0.cached.append(callback.ofValue()) }
         return self
     }
@@ -82,11 +108,21 @@ extension Request {
     }
 
     @discardableResult
-    public func onResponse<Owner: AnyObject>(
+    public func onResponse<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Response<Value>) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.success.append(callback.ofResponse()) }
+        return self
+    }
+
+    @discardableResult
+    public func onResponse<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, Response<Value>)) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))
         arm { $0.success.append(callback.ofResponse()) }
         return self
     }
@@ -115,11 +151,21 @@ extension Request {
     }
 
     @discardableResult
-    public func onFailure<Owner: AnyObject>(
+    public func onFailure<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, NetworkError) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.failure.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onFailure<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, NetworkError)) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))
         arm { $0.failure.append(callback) }
         return self
     }
@@ -148,11 +194,21 @@ extension Request {
     }
 
     @discardableResult
-    public func onEnd<Owner: AnyObject>(
+    public func onEnd<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, EndReason) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.end.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onEnd<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, EndReason)) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))
         arm { $0.end.append(callback) }
         return self
     }
@@ -180,11 +236,21 @@ extension Request {
     }
 
     @discardableResult
-    public func onUploadProgress<Owner: AnyObject>(
+    public func onUploadProgress<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.sent.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onUploadProgress<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, TransferProgress)) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))
         arm { $0.sent.append(callback) }
         return self
     }
@@ -213,11 +279,21 @@ extension Request {
     }
 
     @discardableResult
-    public func onDownloadProgress<Owner: AnyObject>(
+    public func onDownloadProgress<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, TransferProgress) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.received.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onDownloadProgress<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, TransferProgress)) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))
         arm { $0.received.append(callback) }
         return self
     }
@@ -246,11 +322,21 @@ extension Request {
     }
 
     @discardableResult
-    public func onResponseHead<Owner: AnyObject>(
+    public func onResponseHead<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, ResponseHead) -> Void
     ) -> Self {
         let callback = Callback(owner: owner, body, origin: CodeOrigin(fileID, line))
+        arm { $0.head.append(callback) }
+        return self
+    }
+
+    @discardableResult
+    public func onResponseHead<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, ResponseHead)) -> Void
+    ) -> Self {
+        let callback = Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))
         arm { $0.head.append(callback) }
         return self
     }

@@ -17,9 +17,15 @@ extension Request {
         start(in: scope.bag.storage, origin: CodeOrigin(fileID, line))
     }
 
+    /// Starts a run that ends with its owner.
+    @discardableResult
+    public func start(for owner: some RequestOwner, fileID: StaticString = #fileID, line: Int = #line) -> StartResult {
+        start(in: owner.deallocBag.storage, origin: CodeOrigin(fileID, line))
+    }
+
     /// Starts a run that ends with its owner, and hands the owner to the closures given here.
     @discardableResult
-    public func start<Owner: RequestOwner>(
+    public func start<Owner: RequestOwner & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext onSuccess: (@Sendable @isolated(any) (Owner, Value) -> Void)? = nil,
         @_inheritActorContext onFailure: (@Sendable @isolated(any) (Owner, NetworkError) -> Void)? = nil,
@@ -30,6 +36,22 @@ extension Request {
         if let onSuccess { handlers.success = .one(Callback(owner: owner, onSuccess, origin: origin).ofValue()) }
         if let onFailure { handlers.failure = .one(Callback(owner: owner, onFailure, origin: origin)) }
         if let onEnd { handlers.end = .one(Callback(owner: owner, onEnd, origin: origin)) }
+        return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
+    }
+
+    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closures given here are called there.
+    // Tuples: see `Request+Closures.swift`.
+    @discardableResult
+    public func start<Owner: RequestOwner>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        onSuccess: (((Owner, Value)) -> Void)? = nil, onFailure: (((Owner, NetworkError)) -> Void)? = nil,
+        onEnd: (((Owner, EndReason)) -> Void)? = nil
+    ) -> StartResult {
+        let origin = CodeOrigin(fileID, line)
+        var handlers = RunHandlers()
+        if let onSuccess { handlers.success = .one(Callback(owner: owner, isolation: isolation, onSuccess, origin: origin).ofValue()) }
+        if let onFailure { handlers.failure = .one(Callback(owner: owner, isolation: isolation, onFailure, origin: origin)) }
+        if let onEnd { handlers.end = .one(Callback(owner: owner, isolation: isolation, onEnd, origin: origin)) }
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 }

@@ -6,7 +6,7 @@
 /// its owner alive. A request leaves the bag by itself when it ends, so a bag that lives for a year stays small.
 ///
 /// ```swift
-/// final class FeedModel {
+/// @MainActor final class FeedModel {
 ///     private let bag = DeallocBag()          // first property
 ///     func load() { session.get("feed", as: Feed.self).onSuccess(for: self) { model, feed in model.feed = feed }.start(in: bag) }
 /// }
