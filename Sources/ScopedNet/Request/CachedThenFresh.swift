@@ -47,7 +47,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
                 throw error
             case nil:
                 isOver = true
-                if Task.isCancelled { throw NetworkError.cancelled(.taskCancelled, requestID: 0) }
+                if Task.isCancelled { throw NetworkError.cancelled(TaskCancellation().reason, requestID: 0) }
                 return nil
             }
         }
@@ -69,7 +69,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
         }
         // The loop was left, or its task cancelled. Nothing happens when the run is over.
         continuation.onTermination = { _ in canceller.cancel() }
-        switch request.start(in: bag?.storage, origin: origin, handlers: consume handlers) {
+        switch request.start(in: bag?.storage ?? TaskScope.bag, origin: origin, handlers: consume handlers) {
         case .started(let run): canceller.arm(run.core)
         case .refused(let existing):
             let message = "run \(existing.id) is under way"

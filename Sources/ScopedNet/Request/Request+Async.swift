@@ -14,13 +14,19 @@ extension Request {
         in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> Response<Value> {
         let canceller = TaskCanceller()
-        let outcome: RunOutcome = await withTaskCancellationHandler {
+        let origin = CodeOrigin(fileID, line)
+        let scope = bag?.storage ?? TaskScope.bag
+        return Response(try await outcome(scope, origin, canceller).get())
+    }
+
+    private func outcome(_ scope: BagStorage?, _ origin: CodeOrigin, _ canceller: TaskCanceller) async -> RunOutcome {
+        await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 var handlers = RunHandlers()
                 handlers.resolve = { continuation.resume(returning: $0) }
                 // What the cache has at once needs no other thread: the task goes on here.
                 let turn = session.configuration.cache == nil ? nil : TransportTurn()
-                switch start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: consume handlers, turn: turn) {
+                switch start(in: scope, origin: origin, handlers: consume handlers, turn: turn) {
                 case .started(let run): canceller.arm(run.core)
                 case .refused(let existing):
                     continuation.resume(
@@ -32,29 +38,32 @@ extension Request {
         } onCancel: {
             canceller.cancel()
         }
-        return Response(try outcome.get())
     }
 }
 
 /// Brings a task's cancellation to its run, whichever is there first.
 final class TaskCanceller: Sendable {
-    private enum State { case waiting, armed(RunCore), cancelled }
+    private enum State { case waiting, armed(RunCore), cancelled(CancelReason) }
     private let state = Lock(State.waiting)
+    private let cancellation = TaskCancellation()
 
     func arm(_ run: RunCore) {
-        let isLate = state.withLock { state -> Bool in
-            if case .cancelled = state { return true }
+        let earlier = state.withLock { state -> CancelReason? in
+            if case .cancelled(let reason) = state { return reason }
             state = .armed(run)
-            return false
+            return nil
         }
-        if isLate { _ = run.cancel(.taskCancelled) }
+        if let earlier { _ = run.cancel(earlier) }
     }
 
-    func cancel() {
+    /// The task was cancelled.
+    func cancel() { cancel(cancellation.reason) }
+
+    func cancel(_ reason: CancelReason) {
         let before = state.withLock { state in
-            defer { state = .cancelled }
+            defer { state = .cancelled(reason) }
             return state
         }
-        if case .armed(let run) = before { _ = run.cancel(.taskCancelled) }
+        if case .armed(let run) = before { _ = run.cancel(reason) }
     }
 }

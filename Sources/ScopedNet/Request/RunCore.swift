@@ -135,8 +135,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
         if wantsEvents || wantsProgress || !observers.isEmpty {
             let info = RunInfo(
                 id: id, requestID: requestID, method: template.method.rawValue, url: template.url.description,
-                headers: template.fields, scope: scope ?? ScopeName.ofTask, release: template.options.release, tag: template.options.tag,
-                userInfo: template.options.userInfo, origin: origin.description)
+                headers: template.fields, scope: scope ?? TaskScope.bag?.label, release: template.options.release,
+                tag: template.options.tag, userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
         }
         delivery = RunDelivery(handlers, executor: lane, feed: feed)

@@ -76,7 +76,10 @@ public final class DeallocBag: Sendable {
         return BagToken(member: member)
     }
 
-    /// Runs a task that is cancelled with the bag and leaves it when it is done. Requests awaited in it show the bag's label in events.
+    /// Runs a task that is cancelled with the bag and leaves it when it is done.
+    ///
+    /// Requests awaited in it without a bag of their own belong to this one: they end with it, for the same reason, and show its label in
+    /// events. That holds for child tasks and for a `Task { }` made in it, too; `Task.detached` is on its own.
     ///
     /// Capture what the task needs, not the bag or its owner: a task that holds them keeps them alive.
     @discardableResult
@@ -84,8 +87,8 @@ public final class DeallocBag: Sendable {
         priority: TaskPriority? = nil, @_inheritActorContext _ work: sending @escaping @isolated(any) () async -> Void
     ) -> Task<Void, Never> {
         let member = TaskMember()
-        let task = Task(priority: priority) { [label] in
-            await ScopeName.$ofTask.withValue(label) { await work() }
+        let task = Task(priority: priority) { [storage] in
+            await TaskScope.$bag.withValue(storage) { await work() }
             member.finish()
         }
         member.adopt(task)
@@ -135,11 +138,6 @@ private final class ForeignMember: BagMember, @unchecked Sendable {
 
     override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
-}
-
-/// What runs of a bag's task are called that are in no bag themselves.
-enum ScopeName {
-    @TaskLocal static var ofTask: String?
 }
 
 /// A task in a bag.

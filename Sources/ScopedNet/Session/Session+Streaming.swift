@@ -31,12 +31,14 @@ extension Session {
                 stream.finish(error)
             }
         }
-        let started = request.start(in: bag?.storage, origin: CodeOrigin(fileID, line), handlers: consume handlers, stream: stream)
+        let started = request.start(
+            in: bag?.storage ?? TaskScope.bag, origin: CodeOrigin(fileID, line), handlers: consume handlers, stream: stream)
         let run = started.run
         if started.isRefused {
             throw NetworkError(.refused, phase: .preparing, message: "run \(run.id) is under way", requestID: run.id)
         }
-        let head = try await opening.head { _ = run.core.cancel(.taskCancelled) }
+        let cancellation = TaskCancellation()
+        let head = try await opening.head { _ = run.core.cancel(cancellation.reason) }
         return StreamedResponse(
             head: head, bytes: StreamedBytes(stream: stream, run: run, coding: head.appliedCoding, limits: configuration.options.decoding)
         )

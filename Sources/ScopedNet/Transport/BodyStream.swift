@@ -161,6 +161,7 @@ public final class BodyStream: CensusMember {
                 return nil
             case .wait:
                 var isTaken = false
+                let cancellation = TaskCancellation()
                 await withTaskCancellationHandler {
                     await withCheckedContinuation { continuation in
                         let answer = state.withLock { state -> WaitAnswer in
@@ -173,12 +174,12 @@ public final class BodyStream: CensusMember {
                         if answer != .waiting { continuation.resume() }
                     }
                 } onCancel: {
-                    abandon(.taskCancelled)
+                    abandon(cancellation.reason)
                 }
                 // Whoever waits first would never be woken again.
                 if isTaken { throw NetworkError(.invalidOption, phase: .receiving, message: "somebody else reads this body already") }
                 if Task.isCancelled, state.withLock({ $0.end == nil }) {
-                    finish(.cancelled(.taskCancelled, requestID: 0))
+                    finish(.cancelled(cancellation.reason, requestID: 0))
                 }
             }
         }

@@ -84,10 +84,19 @@ struct LeakCheck<Object: AnyObject> {
             if !state.isOver { return "\(run) was cancelled, but has not left its agent." }
             return state.closures.isEmpty ? nil : "\(run) was cancelled, and still holds \(state.closures.joined(separator: ", "))."
         case .cancelled(let reason): return "\(run) was cancelled by another: \(reason)."
-        case .ended: return "\(run) was not cancelled, it came to its own end: is it in the owner's bag?"
+        case .ended: return "\(run) was not cancelled, it came to its own end: \(question)"
         case .neverStarted, nil:
-            return "\(run) was not cancelled: is it in the owner's bag?\n\(census.report(only: entry.birth.number))"
+            return "\(run) was not cancelled: \(question)\n\(census.report(only: entry.birth.number))"
         }
+    }
+
+    /// A bag that outlives its owner cancels nothing.
+    private var question: String {
+        let bags = census.entries.filter { $0.birth.kind == .bag && $0.member.object?.censusState.isOver == false }
+        guard !bags.isEmpty else { return "is it in the owner's bag?" }
+        let names = bags.map { $0.birth.name == $0.birth.origin ? $0.birth.name : "\($0.birth.name) (\($0.birth.origin))" }
+        return "is it in the owner's bag, and does a task or closure that captures the bag keep it alive? "
+            + "Alive: the bag \(names.joined(separator: ", the bag "))."
     }
 }
 
