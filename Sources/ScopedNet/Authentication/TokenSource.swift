@@ -116,7 +116,10 @@ public final class TokenSource: Sendable {
         let task = Task.detached { [self] in
             let result: Result<String, NetworkError>
             do {
-                result = .success(try await Self.$inRenewalOf.withValue(inside) { try await renew(refused) })
+                result = .success(
+                    try await TransportUsers.$servesRunningRequest.withValue(true) {
+                        try await Self.$inRenewalOf.withValue(inside) { try await renew(refused) }
+                    })
             } catch { result = .failure(Self.failed(error)) }
             endRenewal(number, result)
         }

@@ -82,7 +82,7 @@ final class HookCall: Cancellable {
             return true
         }
         guard mayRun else { return }
-        let task = Task { await body() }
+        let task = Task { await TransportUsers.$servesRunningRequest.withValue(true) { await body() } }
         let isCancelled = state.withLock { state -> Bool in
             guard case .running = state else { return true }
             state = .running(task)

@@ -18,6 +18,9 @@ extension RunCore {
         }
         // A refresh has been through the cache already.
         if let visit = drive.cache { return send(visit.forward) }
+        guard session.link.users.acceptsRun else {
+            return fail(NetworkError(.shutdown, phase: .preparing, message: "the session was shut down", requestID: id), turn: nil)
+        }
         if template.destination != nil { return claimTarget() }
         beginExchanges(turn)
     }

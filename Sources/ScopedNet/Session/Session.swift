@@ -46,6 +46,7 @@ public final class Session: Sendable {
         blocks = Lock(DefaultBlocks())
         lane = configuration.deliveryTarget.map { DeliveryLane(target: $0) } ?? DeliveryLane(queue: configuration.deliveryQueue)
         defaultOptions = OptionsBox(configuration.options)
+        link.users.add(configuration.agent)
         LiveObjects.born(.session)
         if let ticket { ticket.watch(self, .session, origin: origin.description) }
     }
@@ -72,12 +73,15 @@ public final class Session: Sendable {
 
     /// For daemons: stops taking requests, lets running ones finish or cancels them, and returns when thread and sockets are gone.
     ///
-    /// Later starts end with `shutdown`. It concerns every session that shares this transport. What cache, cookies and credentials have changed is
+    /// Starts from then on end with `shutdown`, but for what a running request needs: a request that its `TokenSource`, challenge handler or hook
+    /// sends. It concerns every session that shares this transport, whatever agent it has. What cache, cookies and credentials have changed is
     /// on disk then, unless the disk takes longer than two seconds.
     public func shutdown(cancelling: Bool = true) async {
-        let runs = agent.liveRuns().filter { $0.session.link === link }
-        if cancelling { for run in runs { _ = run.cancel(.shutdown) } }
-        for run in runs { await agent.ended(run) }
+        link.users.close()
+        while case let runs = link.users.runs(on: link), !runs.isEmpty {
+            if cancelling { for run in runs { _ = run.cancel(.shutdown) } }
+            for run in runs { await run.agent.ended(run) }
+        }
         await transport.shutdown()
         await configuration.flushStores()
     }

@@ -5,6 +5,7 @@ import Synchronization
 package final class TransportLink: Sendable {
     package let transport: any Transport
     package let admission: AdmissionQueue
+    let users = TransportUsers()
     private let settings: TransportSettings
     private let connectivity: Connectivity
     private let environment: ProxyEnvironment
