@@ -5,8 +5,11 @@ public import ServiceLifecycle
 /// A ``Session`` as a service: it does nothing until the shutdown, and then sees to it that no request is left, nor the session's thread and
 /// sockets.
 ///
-/// Put it first in its `ServiceGroup`: services are shut down in reverse order, so those that make requests are gone when it drains. The
-/// shutdown concerns every session that shares this one's connections; later starts end with `shutdown`.
+/// Put it first in its `ServiceGroup`: services are shut down in reverse order, so those that make requests are gone when it drains. A request
+/// that one of them awaits hears of the shutdown together with that service: it may finish within the limit, which begins there and is one for
+/// all, and then ends with `shutdown`. So no request holds up the group for longer, wherever this service stands.
+///
+/// The shutdown concerns every session that shares this one's connections; later starts end with `shutdown`.
 public struct SessionService: Service {
     /// What becomes of the requests that run when the shutdown begins.
     public struct Ending: Sendable, Hashable {
@@ -23,11 +26,15 @@ public struct SessionService: Service {
 
     public let session: Session
     private let ending: Ending
+    private let drainLimit: DrainLimit
 
     /// - Parameter ending: what becomes of running requests; by default they are cancelled.
     public init(_ session: Session, ending: Ending = .cancel) {
         self.session = session
         self.ending = ending
+        drainLimit = DrainLimit(ending, session)
+        // Services run side by side: the first request of another may be awaited before `run()` is called.
+        session.link.shutdownListener = drainLimit
     }
 
     /// Returns when requests, thread and sockets are gone, after a graceful shutdown or a cancellation of the task. A cancellation cancels the
@@ -39,7 +46,7 @@ public struct SessionService: Service {
         }
         switch ending.kind {
         case .cancel: await session.shutdown(cancelling: true)
-        case .drain(let limit): await drain(atMost: limit)
+        case .drain: await drain(atMost: drainLimit.timeLeft())
         }
     }
 

@@ -84,6 +84,62 @@ import Testing
         #expect(result.failure?.cancelReason == .shutdown && later == .shutdown && left == 0)
     }
 
+    /// Awaits a request, and does not hear of the shutdown itself.
+    private struct Asker: Service {
+        let session: Session
+        let answer: @Sendable (Result<Response<Data>, NetworkError>) -> Void
+
+        func run() async throws {
+            do throws(NetworkError) { answer(.success(try await session.send("slow"))) } catch { answer(.failure(error)) }
+        }
+    }
+
+    /// How a request ends that another service awaits when the group is shut down.
+    private func asking(
+        _ ending: SessionService.Ending, sessionFirst: Bool, _ act: (LoopbackServer) -> Void = { _ in }
+    ) async throws -> Result<Response<Data>, NetworkError>? {
+        let server = LoopbackServer()
+        try await server.start()
+        server.on("/slow", ScriptedResponse.ok("whole").stalling(.beforeHead))
+        let session = Self.session(server)
+        let (answers, continuation) = AsyncStream.makeStream(of: Result<Response<Data>, NetworkError>.self)
+        let asker = Asker(session: session) { continuation.yield($0) }
+        let service = SessionService(session, ending: ending)
+        let services: [any Service] = sessionFirst ? [service, asker] : [asker, service]
+        let group = ServiceGroup(
+            configuration: .init(
+                services: services.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0, successTerminationBehavior: .ignore) },
+                logger: Self.silent))
+        let running = Task { try await group.run() }
+        try await server.waitForStalls()
+        await group.triggerGracefulShutdown()
+        act(server)
+        var iterator = answers.makeAsyncIterator()
+        let answer = await iterator.next()
+        try await running.value
+        #expect(session.agent.liveCount == 0)
+        await server.stop()
+        return answer
+    }
+
+    @Test(arguments: [true, false])
+    func drainingEndsAtItsLimitWhereverTheSessionStands(_ sessionFirst: Bool) async throws {
+        let answer = try await asking(.drain(atMost: .milliseconds(50)), sessionFirst: sessionFirst)
+        #expect(answer?.failure?.cancelReason == .shutdown)
+    }
+
+    @Test(arguments: [true, false])
+    func aShutdownCancelsWhatAnotherServiceAwaits(_ sessionFirst: Bool) async throws {
+        let answer = try await asking(.cancel, sessionFirst: sessionFirst)
+        #expect(answer?.failure?.cancelReason == .shutdown)
+    }
+
+    @Test(arguments: [true, false])
+    func drainingLetsTheRequestOfAnotherServiceFinish(_ sessionFirst: Bool) async throws {
+        let answer = try await asking(.drain(atMost: .seconds(60)), sessionFirst: sessionFirst) { $0.releaseStalls() }
+        #expect(try answer?.get().value == Data("whole".utf8))
+    }
+
     @Test func theMonitorRunsAsLongAsItsService() async throws {
         let monitor = ReachabilityMonitor(target: .host("127.0.0.1"))
         let (paths, continuation) = AsyncStream.makeStream(of: (NetworkPath, NetworkPath.Delta).self)

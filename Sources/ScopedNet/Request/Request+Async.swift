@@ -16,7 +16,13 @@ extension Request {
         let canceller = TaskCanceller()
         let origin = CodeOrigin(fileID, line)
         let scope = bag?.storage ?? TaskScope.bag
-        return Response(try await outcome(scope, origin, canceller).get())
+        guard let listener = session.link.shutdownListener else { return Response(try await outcome(scope, origin, canceller).get()) }
+        let result: RunOutcome = await listener.listening {
+            await outcome(scope, origin, canceller)
+        } onExpiry: {
+            canceller.cancel(.shutdown)
+        }
+        return Response(try result.get())
     }
 
     private func outcome(_ scope: BagStorage?, _ origin: CodeOrigin, _ canceller: TaskCanceller) async -> RunOutcome {

@@ -6,6 +6,7 @@ package final class TransportLink: Sendable {
     package let transport: any Transport
     package let admission: AdmissionQueue
     let users = TransportUsers()
+    private let listener = Lock<(any ShutdownListener)?>(nil)
     private let settings: TransportSettings
     private let connectivity: Connectivity
     private let environment: ProxyEnvironment
@@ -31,6 +32,12 @@ package final class TransportLink: Sendable {
     /// - Throws: ``NetworkError`` with code `insecureConnection` for a host with pins over `http`.
     func checkTrust(_ url: RequestURL) throws(NetworkError) {
         if let securedHosts { try securedHosts.get().check(url) }
+    }
+
+    /// Hears of the end of the services in which requests are awaited.
+    package var shutdownListener: (any ShutdownListener)? {
+        get { listener.withLock { $0 } }
+        set { listener.withLock { $0 = newValue } }
     }
 
     deinit { watching.withLock { $0 }?.cancel() }
