@@ -273,10 +273,9 @@ public struct NetworkError: Error, Sendable {
 }
 
 extension NetworkError {
-    /// - Parameter wasSent: false when it is certain that nothing was given to the network.
-    package static func cancelled(_ reason: CancelReason, requestID: UInt64, wasSent: Bool = true) -> NetworkError {
-        NetworkError(
-            .cancelled, phase: wasSent ? .delivering : .queued, message: "cancelled: \(reason)", requestID: requestID, cancelReason: reason)
+    /// - Parameter phase: `queued` or before when it is certain that nothing was given to the network.
+    package static func cancelled(_ reason: CancelReason, requestID: UInt64, phase: Phase) -> NetworkError {
+        NetworkError(.cancelled, phase: phase, message: "\(reason)", requestID: requestID, cancelReason: reason)
     }
 
     /// One of the six clocks ran out: connectivity, queue, connect, first byte, idle, total.

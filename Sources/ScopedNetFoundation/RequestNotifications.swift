@@ -54,7 +54,9 @@ public final class RequestNotifications: RequestObserver {
         case .cancelled(let reason):
             center.post(
                 name: .requestDidComplete, object: event.run,
-                userInfo: [Key.cancelReason: reason, Key.error: NetworkError.cancelled(reason, requestID: event.run.id)])
+                userInfo: [
+                    Key.cancelReason: reason, Key.error: NetworkError.cancelled(reason, requestID: event.run.id, phase: .delivering),
+                ])
         default: break
         }
     }

@@ -32,7 +32,7 @@ public final class RequestAgent: Sendable {
     private let waiters = Lock(Waiters())
 
     private struct Waiters {
-        var idle: [CheckedContinuation<Void, Never>] = []
+        var idle: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var ends: [UInt64: [CheckedContinuation<Void, Never>]] = [:]
     }
 
@@ -179,21 +179,36 @@ public final class RequestAgent: Sendable {
     ///
     /// All closures of those runs are released by then. Of a run that was cancelled while it transferred, the network thread may hold
     /// what is left, its options and buffers, until it has put the transfer away.
+    ///
+    /// Returns at once, too, when the task is cancelled: look at ``liveCount`` where that may be.
     public func idle() async {
-        await withCheckedContinuation { continuation in
-            waiterCount.add(1, ordering: .sequentiallyConsistent)
-            let isIdle = waiters.withLock { waiters -> Bool in
-                if alive.load(ordering: .sequentiallyConsistent) == 0 { return true }
-                waiters.idle.append(continuation)
-                return false
+        let waiter = Identifier.next()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiterCount.add(1, ordering: .sequentiallyConsistent)
+                let isIdle = waiters.withLock { waiters -> Bool in
+                    if alive.load(ordering: .sequentiallyConsistent) == 0 { return true }
+                    waiters.idle[waiter] = continuation
+                    return false
+                }
+                if isIdle {
+                    waiterCount.subtract(1, ordering: .sequentiallyConsistent)
+                    continuation.resume()
+                } else if alive.load(ordering: .sequentiallyConsistent) == 0 {
+                    wakeWaiters(ended: 0, isIdle: true)
+                } else if Task.isCancelled {
+                    stopWaiting(waiter)
+                }
             }
-            if isIdle {
-                waiterCount.subtract(1, ordering: .sequentiallyConsistent)
-                continuation.resume()
-            } else if alive.load(ordering: .sequentiallyConsistent) == 0 {
-                wakeWaiters(ended: 0, isIdle: true)
-            }
+        } onCancel: {
+            stopWaiting(waiter)
         }
+    }
+
+    private func stopWaiting(_ waiter: UInt64) {
+        guard let continuation = waiters.withLock({ $0.idle.removeValue(forKey: waiter) }) else { return }
+        waiterCount.subtract(1, ordering: .sequentiallyConsistent)
+        continuation.resume()
     }
 
     func ended(_ run: RunCore) async {
@@ -209,8 +224,8 @@ public final class RequestAgent: Sendable {
         let ready = waiters.withLock { waiters in
             var ready = waiters.ends.removeValue(forKey: id) ?? []
             if isIdle {
-                ready += waiters.idle
-                waiters.idle = []
+                ready += waiters.idle.values
+                waiters.idle = [:]
             }
             return ready
         }

@@ -47,7 +47,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
                 throw error
             case nil:
                 isOver = true
-                if Task.isCancelled { throw NetworkError.cancelled(TaskCancellation().reason, requestID: 0) }
+                if Task.isCancelled { throw NetworkError.cancelled(TaskCancellation().reason, requestID: 0, phase: .awaitingResponse) }
                 return nil
             }
         }

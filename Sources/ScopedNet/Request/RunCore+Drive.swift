@@ -115,7 +115,7 @@ extension RunCore {
         StepDoor.pass(.stageStored, id)
         feed?.push(observed: .started(attempt: transfer.attempt), from: self)
         feed?.pushStart(from: self)
-        reachedTransport.store(true, ordering: .relaxed)
+        note(.sent)
         session.transport.start(transfer, sink: self)
         StepDoor.pass(.transferStarted, id)
         if !mayGoOn { session.transport.cancel(transfer.id) }

@@ -20,6 +20,7 @@ extension RunCore: TransferSink {
 
     package func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination {
         StepDoor.pass(.headReceived, self.id)
+        note(.headReceived)
         feed?.push(observed: .headReceived(head), from: self, turn: turn)
         keepCookies(head)
         drive.isTypeRefused = false

@@ -33,6 +33,8 @@ extension RunCore {
 
     /// Makes the outcome of a complete, accepted response.
     func process(_ result: TransferResult) {
+        note(.decoding)
+        defer { note(.decoded) }
         do throws(NetworkError) { outcome = .success(try makeResponse(result)) } catch {
             var error = error
             error.response = result.head

@@ -42,8 +42,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
     /// The highest level among those others, or zero.
     let followersLevel = Atomic<UInt8>(0)
     let attemptCounter = Atomic<Int>(1)
-    /// Whether the transport was ever asked to do something: until then no server can know of the run.
-    let reachedTransport = Atomic<Bool>(false)
+    /// How far it has come, for the error of a cancelled run. Beyond `queued` a server may know of it.
+    let progress = Atomic<UInt8>(RunProgress.unsent.rawValue)
 
     /// The thread that retired the run on a delivery executor, and is to settle the agent's count when it has let the run go. Zero: nobody is.
     let settler = Atomic<UInt>(0)

@@ -77,7 +77,7 @@ public final class BodyStream: CensusMember {
                 // A reader that left knows why better than the transfer that was stopped for it.
                 let error = error.map { error in
                     guard error.isCancelled, error.cancelReason == nil, let reason = state.abandoned else { return error }
-                    return .cancelled(reason, requestID: error.requestID)
+                    return .cancelled(reason, requestID: error.requestID, phase: error.phase)
                 }
                 state.end = error.map { .failure($0) } ?? .success(())
             }
@@ -179,7 +179,7 @@ public final class BodyStream: CensusMember {
                 // Whoever waits first would never be woken again.
                 if isTaken { throw NetworkError(.invalidOption, phase: .receiving, message: "somebody else reads this body already") }
                 if Task.isCancelled, state.withLock({ $0.end == nil }) {
-                    finish(.cancelled(cancellation.reason, requestID: 0))
+                    finish(.cancelled(cancellation.reason, requestID: 0, phase: .receiving))
                 }
             }
         }
@@ -188,8 +188,9 @@ public final class BodyStream: CensusMember {
     /// The error of a reader that is not to get the rest of what it has: its task or its run was cancelled.
     package func cancellation(of run: UInt64) -> NetworkError? {
         if Task.isCancelled {
-            abandon(.taskCancelled)
-            return .cancelled(.taskCancelled, requestID: run)
+            let reason = TaskCancellation().reason
+            abandon(reason)
+            return .cancelled(reason, requestID: run, phase: .receiving)
         }
         return state.withLock { state in
             guard case .failure(let error) = state.end, error.isCancelled else { return nil }

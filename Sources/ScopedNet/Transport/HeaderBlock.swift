@@ -48,7 +48,7 @@ public final class HeaderBlock: Sendable {
         self.list = list
     }
 
-    static let empty = HeaderBlock()
+    package static let empty = HeaderBlock()
 
     private init() {
         fields = [:]

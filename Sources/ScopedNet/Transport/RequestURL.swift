@@ -108,7 +108,7 @@ public final class RequestURL: Sendable {
     }
 
     /// Stands for the URL of a request whose own is malformed; never sent.
-    static func placeholder(_ text: String) -> RequestURL { RequestURL(malformed: text) }
+    package static func placeholder(_ text: String) -> RequestURL { RequestURL(malformed: text) }
 
     private init(malformed text: String) {
         // Where userinfo ends is anybody's guess.

@@ -19,10 +19,10 @@ public final class ManualClock: Timing {
         var now: UInt64 = 1_000_000_000
         var next = 0
         var armed: [Timer] = []
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Lock(State())
+    private let waiters = CountWaiters()
 
     public init() {}
 
@@ -36,16 +36,9 @@ public final class ManualClock: Timing {
         }
     }
 
-    /// Waits until so many timers are armed.
+    /// Waits until so many timers are armed, or the task is cancelled.
     public func waitForTimers(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state -> Bool in
-                if state.armed.count >= count { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+        await waiters.wait(for: count) { [self] in armedCount }
     }
 
     /// Time passes; what is due by then fires in order, on this thread, also what is armed meanwhile.
@@ -91,14 +84,12 @@ public final class ManualClock: Timing {
     package func now() -> UInt64 { state.withLock { $0.now } }
 
     package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancellable {
-        let (number, ready) = state.withLock { state in
+        let (number, count) = state.withLock { state in
             state.next += 1
             state.armed.append(Timer(number: state.next, due: state.now &+ delay.nanoseconds, action: action))
-            let ready = state.waiters.filter { $0.count <= state.armed.count }
-            state.waiters.removeAll { $0.count <= state.armed.count }
-            return (state.next, ready)
+            return (state.next, state.armed.count)
         }
-        for waiter in ready { waiter.continuation.resume() }
+        waiters.wake(count)
         return AnyCancellable { [self] in disarm(number) }
     }
 

@@ -22,10 +22,10 @@ public final class ManualConnectivity: Sendable {
         var waits: [Wait] = []
         var watchers: [Int: @Sendable () -> Void] = [:]
         var last = 0
-        var arrivals: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state: Lock<State>
+    private let waiters = CountWaiters()
 
     /// - Parameter isSatisfied: whether there is a path to every server; nil when nobody knows yet.
     public init(isSatisfied: Bool? = true) { state = Lock(State(isSatisfied: isSatisfied)) }
@@ -39,16 +39,9 @@ public final class ManualConnectivity: Sendable {
     /// Sessions that want to hear of another network.
     public var watcherCount: Int { state.withLock { $0.watchers.count } }
 
-    /// Returns when so many requests and retries wait.
+    /// Returns when so many requests and retries wait, or the task is cancelled.
     public func waitForWaiting(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state -> Bool in
-                if state.waits.count >= count { return true }
-                state.arrivals.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+        await waiters.wait(for: count) { [self] in waitingCount }
     }
 
     /// There is a path now: whoever waits goes on.
@@ -83,15 +76,13 @@ extension ManualConnectivity: ConnectivitySource {
     package func wait(
         for targets: [Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void
     ) -> any Cancellable {
-        let (number, isUnsatisfied, ready) = state.withLock { state in
+        let (number, isUnsatisfied, count) = state.withLock { state in
             state.last += 1
             state.waits.append(Wait(number: state.last, notYet: notYet, action: action))
-            let ready = state.arrivals.filter { $0.count <= state.waits.count }
-            state.arrivals.removeAll { $0.count <= state.waits.count }
-            return (state.last, state.isSatisfied == false, ready)
+            return (state.last, state.isSatisfied == false, state.waits.count)
         }
         if isUnsatisfied { notYet?() }
-        for arrival in ready { arrival.continuation.resume() }
+        waiters.wake(count)
         return AnyCancellable { [weak self] in
             // What the closures hold goes outside the lock.
             let gone = self?.state.withLock { state in

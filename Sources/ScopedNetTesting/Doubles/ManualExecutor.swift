@@ -19,26 +19,19 @@ public final class ManualExecutor: SerialExecutor, DeliveryTarget {
     private struct State {
         var work: [Work] = []
         var isRunning = false
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Lock(State())
+    private let waiters = CountWaiters()
 
     public init() {}
 
     /// What waits to be run.
     public var pendingCount: Int { state.withLock { $0.work.count } }
 
-    /// Waits until so many things wait to be run.
+    /// Waits until so many things wait to be run, or the task is cancelled.
     public func waitForWork(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state -> Bool in
-                if state.work.count >= count { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+        await waiters.wait(for: count) { [self] in pendingCount }
     }
 
     /// Runs what came first.
@@ -72,12 +65,10 @@ public final class ManualExecutor: SerialExecutor, DeliveryTarget {
     package func schedule(_ work: @escaping @Sendable () -> Void) { add(.closure(work)) }
 
     private func add(_ work: Work) {
-        let ready = state.withLock { state in
+        let count = state.withLock { state in
             state.work.append(work)
-            let ready = state.waiters.filter { $0.count <= state.work.count }
-            state.waiters.removeAll { $0.count <= state.work.count }
-            return ready
+            return state.work.count
         }
-        for waiter in ready { waiter.continuation.resume() }
+        waiters.wake(count)
     }
 }

@@ -34,6 +34,16 @@ public final class MockExchange: Sendable {
         state = Lock(State(sink: sink))
     }
 
+    private init(ended transfer: TransferRequest) {
+        self.transfer = transfer
+        state = Lock(State(isEnded: true))
+    }
+
+    /// For a test that was cancelled while it waited for an exchange. All steps are ignored.
+    static var ofNoRequest: MockExchange {
+        MockExchange(ended: TransferRequest(url: .placeholder("none"), headers: .empty, options: TransferOptions()))
+    }
+
     // MARK: What was asked
 
     public var id: TransferID { transfer.id }

@@ -25,10 +25,10 @@ public final class MockTransport: Transport {
         /// By the bytes of the place: strings that only look alike are equal.
         var routes: [[UInt8]: MockReply] = [:]
         var isShutDown = false
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Lock(State())
+    private let waiters = CountWaiters()
     private let answer: (@Sendable (MockExchange) -> MockReply?)?
     /// A cancelled transfer ends at once, as a real one does within a turn of its loop. Otherwise the test ends it.
     public let endsCancelled: Bool
@@ -55,32 +55,25 @@ public final class MockTransport: Transport {
     public var cancellations: [TransferID] { state.withLock { $0.cancellations } }
 
     /// The exchange of this number, counted from 0; waits for it.
+    ///
+    /// - Returns: when the task is cancelled before, an exchange of no request, which has ended.
     public func exchange(_ number: Int) async -> MockExchange {
         await waitForExchanges(number + 1)
-        return exchanges[number]
+        return state.withLock { $0.exchanges.indices.contains(number) ? $0.exchanges[number] : nil } ?? .ofNoRequest
     }
 
-    /// Waits until so many were started.
+    /// Waits until so many were started, or the task is cancelled.
     public func waitForExchanges(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state -> Bool in
-                if state.exchanges.count >= count { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+        await waiters.wait(for: count) { [self] in state.withLock { $0.exchanges.count } }
     }
 
     // MARK: The doorway
 
     public func start(_ transfer: TransferRequest, sink: any TransferSink) {
         let exchange = MockExchange(transfer, sink: sink)
-        let (ready, isShutDown) = state.withLock { state in
+        let (count, isShutDown) = state.withLock { state in
             state.exchanges.append(exchange)
-            let ready = state.waiters.filter { $0.count <= state.exchanges.count }
-            state.waiters.removeAll { $0.count <= state.exchanges.count }
-            return (ready, state.isShutDown)
+            return (state.exchanges.count, state.isShutDown)
         }
         // Never from within: the sink is called on another thread.
         if isShutDown {
@@ -88,7 +81,7 @@ public final class MockTransport: Transport {
         } else if let reply = reply(to: exchange) {
             WorkPool.shared.submit([{ exchange.respond(reply) }])
         }
-        for waiter in ready { waiter.continuation.resume() }
+        waiters.wake(count)
     }
 
     private func reply(to exchange: MockExchange) -> MockReply? {

@@ -61,7 +61,8 @@ struct RedirectHookTests {
             #expect(error.underlying as? Refusal == Refusal())
             #expect(error.requestID > 0)
             // `cancelled` is the code of runs that were.
-            let third = try await door.send(wire.get("/old").onRedirect { _ in throw NetworkError.cancelled(.explicit, requestID: 1) })
+            let third = try await door.send(
+                wire.get("/old").onRedirect { _ in throw NetworkError.cancelled(.explicit, requestID: 1, phase: .receiving) })
             #expect(third.outcome == .failure(.hookFailed))
             #expect(wire.server.requests.allSatisfy { $0.path == "/old" })
         }
