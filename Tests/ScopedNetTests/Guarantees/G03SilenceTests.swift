@@ -360,7 +360,7 @@ import Testing
 
     // SES-7
     @Test @MainActor func ownerBoundClosuresFallSilentWithTheirPage() async throws {
-        final class Page {
+        @MainActor final class Page {
             let bag = DeallocBag()
             let trace: Trace
             init(_ trace: Trace) { self.trace = trace }
