@@ -91,6 +91,8 @@ import Testing
 
         func run() async throws {
             do throws(NetworkError) { answer(.success(try await session.send("slow"))) } catch { answer(.failure(error)) }
+            // A service that ends before it is told to is an error of the group.
+            try? await gracefulShutdown()
         }
     }
 
