@@ -66,7 +66,7 @@ final class StoreEngine: Sendable {
 
     // MARK: Lookup
 
-    /// What memory says, or nil when only the disk can tell. Calls no database: in shared mode memory alone never tells.
+    /// The answer of memory, or nil when only the disk can tell. Calls no database: in shared mode memory alone never tells.
     func cached(_ key: EntryKey) -> Lookup? {
         guard isShared else { return remembered(key) }
         guard case .none = door.snapshot else { return nil }
@@ -85,7 +85,7 @@ final class StoreEngine: Sendable {
         return Lookup(entries: entries, ticket: ticket)
     }
 
-    /// What memory has of a key that the disk may have more of; nil when that is nothing.
+    /// The entries in memory of a key that the disk may have more of; nil when there are none.
     func known(_ key: EntryKey) -> Lookup? {
         if isShared { return nil }
         return state.withLock { state in

@@ -4,7 +4,7 @@ public struct Lookup: Sendable {
     public let entries: [Entry]
     /// For the `put` of what is fetched because of this lookup: it is refused when the key is invalidated meanwhile.
     public let ticket: PutTicket
-    /// Whether the disk has nothing beyond these entries. Only ``Store/cached(_:)`` answers before that is known.
+    /// True when the disk has nothing beyond these entries. Only ``Store/cached(_:)`` answers before that is known.
     public let isComplete: Bool
 
     init(entries: [Entry], ticket: PutTicket, isComplete: Bool = true) {

@@ -23,7 +23,7 @@ extension FileTrust {
         return bytes.prefix(max(0, count)).split { $0 == 0x20 || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether a group is the one that many systems make for each user: the user's first group, of
+    /// True for the group that many systems make for each user: the user's first group, of
     /// the same name, without other members.
     static func isPrivate(_ group: UInt32, of user: UInt32) -> Bool {
         var buffer = [CChar](repeating: 0, count: 64 << 10)

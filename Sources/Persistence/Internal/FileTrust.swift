@@ -6,7 +6,7 @@
 /// is sticky: others can then make names in it, and cannot take those away that belong to this
 /// user. Group 0 counts as root's, and a group that the user has for itself as the user's.
 package struct FileTrust: Sendable, Hashable {
-    /// What stat(2) says of a file.
+    /// The answer of stat(2) about a file.
     package struct Facts: Sendable, Hashable {
         package enum Kind: Sendable, Hashable { case folder, file, link, other }
 
@@ -15,7 +15,7 @@ package struct FileTrust: Sendable, Hashable {
         package var group: UInt32
         /// The permissions, with the sticky bit.
         package var mode: UInt32
-        /// Whether an access control list names further users; the group's permissions are then the
+        /// True when an access control list names further users; the group's permissions are then the
         /// most that any of them has.
         package var hasAccessList = false
 
@@ -48,7 +48,7 @@ package struct FileTrust: Sendable, Hashable {
     package var user: UInt32
     /// The group that the user has for itself, where that is known.
     package var privateGroup: UInt32?
-    /// What the kernel says instead of an owner that has no number in this user namespace.
+    /// The number that stands for an owner without one in this user namespace.
     package var unmappedOwner: UInt32?
 
     package init(user: UInt32, privateGroup: UInt32? = nil, unmappedOwner: UInt32? = nil) {
@@ -85,7 +85,7 @@ package struct FileTrust: Sendable, Hashable {
         return facts.groupMayWrite ? .group(facts.group) : nil
     }
 
-    /// Whether other users can make names in a folder that may lead on.
+    /// True when other users can make names in a folder that may lead on.
     package func isShared(_ facts: Facts) -> Bool { writers(facts) != nil }
 
     /// In a user namespace root may have no number. Who can only be seen as nobody is taken for
@@ -103,7 +103,7 @@ package struct FileTrust: Sendable, Hashable {
 }
 
 extension FileTrust.Refusal {
-    /// What is wrong with the path, and what to do about it.
+    /// The fault of the path, and what to do about it.
     package func message(_ path: String) -> String {
         switch self {
         case .notAFolder: "\(path) is a link or a file, and has to be a folder: remove it, or choose another folder"
