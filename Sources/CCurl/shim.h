@@ -44,6 +44,7 @@ typedef int (*scurl_seek_callback)(void *_Nullable context, curl_off_t offset, i
 typedef int (*scurl_progress_callback)(void *_Nullable context, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal, curl_off_t ulnow);
 typedef int (*scurl_prereq_callback)(void *_Nullable context, char *_Nullable primary, char *_Nullable local, int primary_port, int local_port);
 typedef curl_socket_t (*scurl_open_callback)(void *_Nullable context, curlsocktype purpose, struct curl_sockaddr *_Nullable address);
+typedef int (*scurl_lookup_callback)(void *_Nullable resolver, void *_Nullable reserved, void *_Nullable context);
 typedef CURLcode (*scurl_tls_callback)(CURL *_Nullable easy, void *_Nullable tls_context, void *_Nullable context);
 typedef int (*scurl_close_callback)(void *_Nullable context, curl_socket_t socket);
 
@@ -64,6 +65,9 @@ static inline CURLcode scurl_set_tls_callback(CURL *_Nonnull easy, scurl_tls_cal
 }
 static inline CURLcode scurl_set_open_callback(CURL *_Nonnull easy, scurl_open_callback _Nullable callback) {
     return (curl_easy_setopt)(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+static inline CURLcode scurl_set_lookup_callback(CURL *_Nonnull easy, scurl_lookup_callback _Nullable callback) {
+    return (curl_easy_setopt)(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
 }
 static inline CURLcode scurl_set_close_callback(CURL *_Nonnull easy, scurl_close_callback _Nullable callback) {
     return (curl_easy_setopt)(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);

@@ -56,8 +56,6 @@ extension EasyProfile {
         guard settings.addressGuard != nil else { return }
         options.set(CURLOPT_PROXY, "")
         options.set(CURLOPT_NOPROXY, "*")
-        options.set(CURLOPT_OPENSOCKETDATA, easy.context)
-        options.note(scurl_set_open_callback(easy.handle, CurlCallbacks.guardedOpen))
     }
 }
 

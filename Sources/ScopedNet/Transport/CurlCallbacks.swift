@@ -53,25 +53,33 @@ enum CurlCallbacks {
         return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.securing(OpaquePointer(tlsContext)) }
     }
 
-    static let open: scurl_open_callback = { context, _, address in
-        guard let context, let address else { return SCURL_SOCKET_BAD }
-        let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        let descriptor = Glibc.socket(address.pointee.family, kind, address.pointee.protocol)
-        guard descriptor >= 0 else {
-            let code = errno
-            Unmanaged<CurlLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.socketError = code }
-            return SCURL_SOCKET_BAD
-        }
-        Unmanaged<CurlLoop>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.opened(descriptor) }
-        return descriptor
+    /// A name is about to be looked up that libcurl does not know (CURLOPT_RESOLVER_START_FUNCTION(3)). Anything but 0 ends the transfer.
+    static let lookup: scurl_lookup_callback = { _, _, context in
+        guard let context else { return 1 }
+        return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.lookupMayBegin() ? 0 : 1 }
     }
 
-    /// The context is the transfer: the address guard speaks of its host.
-    static let guardedOpen: scurl_open_callback = { context, purpose, address in
+    /// The name is known, too late for its transfer: no connection is made any more.
+    static let refuseOpen: scurl_open_callback = { _, _, _ in SCURL_SOCKET_BAD }
+
+    /// The context is the transfer: a socket is the first sign that its name is known, and the address guard speaks of its host.
+    static let open: scurl_open_callback = { context, _, address in
         guard let context, let address else { return SCURL_SOCKET_BAD }
         return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef {
-            $0.admits(address) ? open($0.loopContext, purpose, address) : SCURL_SOCKET_BAD
+            $0.lookupEnded()
+            return $0.admits(address) ? openSocket(for: address.pointee, on: $0.loop) : SCURL_SOCKET_BAD
         }
+    }
+
+    private static func openSocket(for address: curl_sockaddr, on loop: CurlLoop) -> curl_socket_t {
+        let kind = address.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = Glibc.socket(address.family, kind, address.protocol)
+        guard descriptor >= 0 else {
+            loop.socketError = errno
+            return SCURL_SOCKET_BAD
+        }
+        loop.opened(descriptor)
+        return descriptor
     }
 
     static let close: scurl_close_callback = { context, descriptor in

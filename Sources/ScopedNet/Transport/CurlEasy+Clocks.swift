@@ -62,7 +62,7 @@ extension CurlEasy {
     /// When this transfer has to be looked at next, if nothing happens.
     func nextDeadline(now: UInt64) -> UInt64 {
         guard let transfer else { return .max }
-        let total = transfer.deadline ?? .max
+        let total = min(transfer.deadline ?? .max, nameDeadline)
         if awaitsBodyEnd, head == nil, !isSuspended, let idle = transfer.options.idleNanoseconds {
             return min(total, paceDeadline, lastActivity &+ idle)
         }
@@ -82,6 +82,7 @@ extension CurlEasy {
         if let deadline = transfer.deadline, deadline <= now {
             return error(.totalTimeout, "the total time of \(transfer.options.timeouts.total ?? .zero) is over")
         }
+        if nameDeadline <= now { return overdueName }
         if awaitsBodyEnd, head == nil, let uploadFeed { return overdueEnd(transfer.options, uploadFeed, now: now) }
         guard nextDeadline(now: now) <= now, let clock = currentClock(transfer.options) else { return nil }
         if head == nil {

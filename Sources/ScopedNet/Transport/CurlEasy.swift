@@ -65,6 +65,9 @@ final class CurlEasy {
     @exclusivity(unchecked) var headCompleted: UInt64 = 0
     @exclusivity(unchecked) var startedAt = ContinuousClock.now
 
+    /// Its name on the way to a connection.
+    @exclusivity(unchecked) var lookup = Lookup.none
+
     // Pauses
     @exclusivity(unchecked) var isSuspended = false
     /// What is left of the body nobody wants, and it was too long to be read.
@@ -93,7 +96,7 @@ final class CurlEasy {
 
     var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
     var loopContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(loop).toOpaque() }
-    var share: UnsafeMutableRawPointer? { loop.share }
+    var share: UnsafeMutableRawPointer? { loop.pools.share }
     var socketError: Int32 { loop.socketError }
 
     static func of(_ handle: UnsafeMutableRawPointer) -> CurlEasy? {

@@ -10,10 +10,7 @@ final class CurlLoop {
 
     // Safety of the unchecked accesses: one thread, and what changes these values in place calls neither libcurl nor a sink meanwhile.
     @exclusivity(unchecked) private(set) var sockets: SocketTable
-    /// Where new transfers go; made with the first one.
-    @exclusivity(unchecked) private(set) var multi: UnsafeMutableRawPointer?
-    @exclusivity(unchecked) private var retired: [RetiredPool] = []
-    @exclusivity(unchecked) private(set) var share: UnsafeMutableRawPointer?
+    let pools = CurlPools()
     let profile: EasyProfile
 
     @exclusivity(unchecked) private var active = TransferTable<CurlEasy>()
@@ -22,9 +19,10 @@ final class CurlLoop {
     @exclusivity(unchecked) private var unflushed: [CurlEasy] = []
     @exclusivity(unchecked) private var flushDeadline = never
     @exclusivity(unchecked) private var waits = DiskWaits()
+    @exclusivity(unchecked) var lookups: NameLookups
+    /// Those that have ended before their lookups.
+    @exclusivity(unchecked) private var abandoned: [CurlEasy] = []
     @exclusivity(unchecked) private var commands: [NetworkThread.Command] = []
-    /// When libcurl wants to be called without socket activity; `never` when it does not.
-    @exclusivity(unchecked) private var curlDeadline = never
     /// When the next of our own clocks may run out.
     @exclusivity(unchecked) private var nextSweep = never
     @exclusivity(unchecked) private(set) var now: UInt64 = monotonicNow()
@@ -39,20 +37,11 @@ final class CurlLoop {
     private static let longestTurn: UInt64 = 100_000_000
     private static let maxIdleHandles = 256
 
-    /// The connections of a network that is gone: its transfers may end, new ones go elsewhere.
-    ///
-    /// A multi handle of its own for each network is what drops connections and names at once with every libcurl. CURLMOPT_NETWORK_CHANGED
-    /// (8.16) spares connections in use from being joined no better, and would be a second way, which few machines take.
-    private struct RetiredPool {
-        let multi: UnsafeMutableRawPointer
-        var transfers: Int
-        var deadline: UInt64
-    }
-
     init(settings: TransportSettings, thread: NetworkThread) throws(NetworkError) {
         self.settings = settings
         self.thread = thread
         profile = EasyProfile(settings: settings)
+        lookups = NameLookups(total: settings.limits.total, perHost: settings.limits.perHost)
         sockets = try SocketTable(wake: thread.wakeDescriptor)
     }
 
@@ -61,16 +50,17 @@ final class CurlLoop {
     func run() {
         thread.markCurrent()
         CurlGlobal.loopStarted(wake: thread.wakeDescriptor)
-        openMulti()
+        pools.open(for: self)
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         while stopping == nil {
             if CurlGlobal.mustPark { CurlGlobal.parkForever() }
             creditOwnDelay()
             drainCommands()
+            beginPostponed()
             flushFiles()
             turn.end()
             guard stopping == nil else { break }
-            closeRetiredPools()
+            pools.closeRetired()
             let timeout = thread.prepareToSleep() ? sleepTime() : 0
             let count = sockets.wait(into: &events, timeout: timeout)
             if timeout != 0 { thread.didWake() }
@@ -92,37 +82,6 @@ final class CurlLoop {
         instant = .now
     }
 
-    /// All or nothing: a multi handle without its callbacks would do no work. Tried again at the next start.
-    private func openMulti() {
-        guard let multi = curl_multi_init() else { return }
-        // Without it TLS sessions are not resumed across connections, which is slower and no failure.
-        if share == nil { share = curl_share_init() }
-        if let share { _ = scurl_share_data(share, SCURL_LOCK_DATA_SSL) }
-        // Safety: the loop outlives the multi handle: `close()` cleans it up before `run()` returns and releases the loop.
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        // Our own queue holds the limits; libcurl's are a net below it, and its pool must hold more than can be in flight.
-        let pool = min(max(1, settings.limits.total), Int(Int32.max) - 16) + 16
-        let streams = min(max(1, settings.limits.streamsPerHost), Int(Int32.max))
-        // To one host there may be a connection of HTTP/2 besides. To libcurl all that goes to a proxy goes to one host.
-        let hostPool = profile.mayUseProxy ? pool : min(max(1, settings.limits.perHost), pool - 1) + 1
-        let codes = [
-            scurl_multi_set_socket_callback(multi, CurlCallbacks.socket),
-            scurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context),
-            scurl_multi_set_timer_callback(multi, CurlCallbacks.timer),
-            scurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context),
-            scurl_multi_set_long(multi, CURLMOPT_PIPELINING, SCURL_PIPE_MULTIPLEX),
-            scurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, pool),
-            scurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, pool),
-            scurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, hostPool),
-            scurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, streams),
-        ]
-        guard codes.allSatisfy({ $0 == CURLM_OK }) else {
-            curl_multi_cleanup(multi)
-            return
-        }
-        self.multi = multi
-    }
-
     private func close() {
         var refused = thread.close()
         for easy in active.values { easy.fail(with: .stopped(easy)) }
@@ -130,14 +89,12 @@ final class CurlLoop {
         for id in waits.all { endWait(id, .shutdown, "the transport was shut down") }
         refuse(&refused)
         turn.end()
+        // Their threads go on and touch nothing of this loop (CURLOPT_QUICK_EXIT).
+        for easy in abandoned { endAbandoned(easy, nil) }
+        abandoned = []
         for easy in idle { easy.destroy() }
         idle = []
-        if let multi { curl_multi_cleanup(multi) }
-        for pool in retired { curl_multi_cleanup(pool.multi) }
-        retired = []
-        if let share { curl_share_cleanup(share) }
-        multi = nil
-        share = nil
+        pools.close()
         sockets.close()
     }
 
@@ -254,8 +211,8 @@ final class CurlLoop {
     private func start(_ transfer: TransferRequest, _ sink: any TransferSink, _ file: UploadFile?) -> Bool {
         let easy = idle.popLast() ?? CurlEasy(loop: self)
         do throws(NetworkError) {
-            if multi == nil { openMulti() }
-            guard let easy, let multi else { throw .resources("curl handle", ENOMEM) }
+            if pools.current == nil { pools.open(for: self) }
+            guard let easy, let multi = pools.current else { throw .resources("curl handle", ENOMEM) }
             try easy.begin(transfer, sink: sink, file: file)
             guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
                 throw .resources("curl transfer", ENOMEM)
@@ -294,51 +251,32 @@ final class CurlLoop {
             if event.events & SEPOLL_IN != 0 { flags |= CURL_CSELECT_IN }
             if event.events & SEPOLL_OUT != 0 { flags |= CURL_CSELECT_OUT }
             if event.events & (SEPOLL_ERR | SEPOLL_HUP) != 0 { flags |= CURL_CSELECT_ERR | CURL_CSELECT_IN }
-            var running: Int32 = 0
-            if let multi { curl_multi_socket_action(multi, descriptor, flags, &running) }
-            // libcurl ignores a descriptor it does not know (curl_multi_socket_action(3)).
-            for pool in retired { curl_multi_socket_action(pool.multi, descriptor, flags, &running) }
+            pools.act(on: descriptor, flags)
         }
-        if nextCurlDeadline <= now { kick() } else { reap() }
+        if pools.nextDeadline <= now { kick() } else { reap() }
     }
 
     /// Lets libcurl run what is due.
     private func kick() {
-        var running: Int32 = 0
-        if let multi {
-            curlDeadline = Self.never
-            curl_multi_socket_action(multi, SCURL_SOCKET_TIMEOUT, 0, &running)
-        }
-        for index in retired.indices where retired[index].deadline <= now {
-            retired[index].deadline = Self.never
-            curl_multi_socket_action(retired[index].multi, SCURL_SOCKET_TIMEOUT, 0, &running)
-        }
+        pools.runDue(now: now)
         reap()
     }
 
-    private func reap() {
-        if let multi { reap(multi) }
-        for pool in retired { reap(pool.multi) }
-    }
-
-    private func reap(_ multi: UnsafeMutableRawPointer) {
-        var handle: UnsafeMutableRawPointer?
-        var code = CURLE_OK
-        while scurl_next_finished(multi, &handle, &code) != 0 {
-            guard let handle, let easy = CurlEasy.of(handle) else { continue }
-            finish(easy, code)
-        }
-    }
+    private func reap() { pools.reap { finish($0, $1) } }
 
     private func finish(_ easy: CurlEasy, _ code: CURLcode) {
-        guard let multi = easy.multi, let id = easy.id, let sink = easy.sink else { return }
+        switch easy.lookup {
+        case .none: break
+        case .running: easy.lookupEnded()
+        case .postponed(let host): if !easy.hasFailed { return postpone(easy, host) }
+        case .abandoned(let ticket, _): return endAbandoned(easy, ticket)
+        }
+        guard let id = easy.id, let sink = easy.sink else { return }
         active.remove(id)
         var result = easy.result(code)
         let (writer, transfer) = (easy.fileWriter, easy.transfer)
         if easy.hasUnflushedBytes { unflushed.removeAll { $0 === easy } }
-        curl_multi_remove_handle(multi, easy.handle)
-        easy.multi = nil
-        if multi != self.multi { leaveRetiredPool(multi) }
+        leaveMulti(easy)
         recycle(easy)
         if let writer, let transfer {
             let thread = thread
@@ -348,6 +286,61 @@ final class CurlLoop {
             }
         }
         sink.transfer(id, didFinishWith: result, turn: turn)
+    }
+
+    private func leaveMulti(_ easy: CurlEasy) {
+        guard let multi = easy.multi else { return }
+        curl_multi_remove_handle(multi, easy.handle)
+        easy.multi = nil
+        pools.left(multi)
+    }
+
+    // MARK: Names
+
+    /// Too many names are being looked up: the transfer is taken out and begins again when its turn comes. Its clocks go on.
+    private func postpone(_ easy: CurlEasy, _ host: String) {
+        guard let id = easy.id else { return }
+        leaveMulti(easy)
+        easy.errorText[0] = 0
+        lookups.wait(id, for: host)
+    }
+
+    /// Begins those whose turn has come, until none is left that could.
+    private func beginPostponed() {
+        while lookups.isAnyoneWaiting, let id = lookups.next() {
+            guard let easy = active[id] else { continue }
+            easy.lookup = .none
+            if pools.current == nil { pools.open(for: self) }
+            guard let multi = pools.current, curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
+                easy.fail(with: .resources("curl transfer", ENOMEM))
+                finish(easy, CURLE_OUT_OF_MEMORY)
+                continue
+            }
+            easy.multi = multi
+            kick()
+        }
+    }
+
+    /// Ends a transfer whose name is being looked up. Its callers hear of it at once; the handle stays until the thread has ended.
+    private func abandon(_ easy: CurlEasy, _ code: CURLcode) {
+        guard let id = easy.id, let sink = easy.sink else { return }
+        active.remove(id)
+        let result = easy.result(code)
+        easy.abandonLookup()
+        abandoned.append(easy)
+        pools.allow(abandoned: abandoned.count)
+        sink.transfer(id, didFinishWith: result, turn: turn)
+    }
+
+    private func endAbandoned(_ easy: CurlEasy, _ ticket: NameLookups.Ticket?) {
+        if let ticket {
+            lookups.end(ticket)
+            abandoned.removeAll { $0 === easy }
+            pools.allow(abandoned: abandoned.count)
+        }
+        easy.lookup = .none
+        leaveMulti(easy)
+        recycle(easy)
     }
 
     // MARK: Files
@@ -384,6 +377,11 @@ final class CurlLoop {
     /// Before libcurl 8.15 the reset of an HTTP/2 stream waits in a buffer until something else happens on the connection, while the
     /// server goes on sending. So the connection is closed when nobody else uses it, and flushed by one who does otherwise.
     private func abort(_ easy: CurlEasy, _ code: CURLcode) {
+        switch easy.lookup {
+        case .running: return abandon(easy, code)
+        case .postponed: if let id = easy.id { lookups.stopWaiting(id) }
+        case .none, .abandoned: break
+        }
         guard easy.isMultiplexed, !Capabilities.current.sendsHTTP2Resets else { return finish(easy, code) }
         let port = easy.number(CURLINFO_LOCAL_PORT)
         easy.forbidReuse()
@@ -401,45 +399,19 @@ final class CurlLoop {
 
     /// What was connected and resolved so far may lead nowhere: nobody uses it again. Transfers under way go on as long as they can.
     private func retirePool() {
-        guard let multi else { return }
-        let busy = active.values.filter { $0.multi == multi }
+        guard let multi = pools.current else { return }
+        let busy = active.values.count { $0.multi == multi } + abandoned.count { $0.multi == multi }
         // Their ports and not their descriptors: libcurl 7.88 tells those only of transfers that have ended.
         if active.count > 0 { sockets.hangUp(exceptPorts: Set(active.values.map { $0.number(CURLINFO_LOCAL_PORT) })) }
-        retired.append(RetiredPool(multi: multi, transfers: busy.count, deadline: curlDeadline))
-        self.multi = nil
-        curlDeadline = Self.never
-    }
-
-    private func leaveRetiredPool(_ multi: UnsafeMutableRawPointer) {
-        guard let index = retired.firstIndex(where: { $0.multi == multi }) else { return }
-        retired[index].transfers -= 1
-    }
-
-    /// Between turns: libcurl may not be inside a handle that is cleaned up.
-    private func closeRetiredPools() {
-        guard !retired.isEmpty else { return }
-        for pool in retired where pool.transfers == 0 { curl_multi_cleanup(pool.multi) }
-        retired.removeAll { $0.transfers == 0 }
+        pools.retire(transfers: busy)
+        lookups.networkChanged()
     }
 
     // MARK: Clocks
 
     func curlWants(timeout milliseconds: Int, for pool: UnsafeMutableRawPointer?) {
-        let deadline =
-            switch milliseconds {
-            case ..<0: Self.never
-            case 0: now
-            default: monotonicNow() + UInt64(milliseconds) * 1_000_000
-            }
-        if let index = retired.firstIndex(where: { $0.multi == pool }) {
-            retired[index].deadline = deadline
-        } else {
-            curlDeadline = deadline
-        }
+        pools.wants(timeout: milliseconds, for: pool, now: now)
     }
-
-    /// Of all pools.
-    private var nextCurlDeadline: UInt64 { retired.reduce(curlDeadline) { min($0, $1.deadline) } }
 
     func arm(_ deadline: UInt64) { if deadline < nextSweep { nextSweep = deadline } }
 
@@ -458,7 +430,7 @@ final class CurlLoop {
                 arm(easy.nextDeadline(now: now))
             }
         }
-        if goesOn || nextCurlDeadline <= now { kick() }
+        if goesOn || pools.nextDeadline <= now { kick() }
     }
 
     /// What this thread did not look at was no silence of a server: when it stood still since the clock was read, in the middle of a turn, the clocks
@@ -484,7 +456,7 @@ final class CurlLoop {
 
     /// Milliseconds for epoll_wait(2); -1 when nothing is due.
     private func sleepTime() -> Int32 {
-        let next = min(nextCurlDeadline, nextSweep, flushDeadline, waits.deadline)
+        let next = min(pools.nextDeadline, nextSweep, flushDeadline, waits.deadline)
         guard next != Self.never else { return -1 }
         let current = monotonicNow()
         guard next > current else { return 0 }

@@ -56,7 +56,9 @@ final class EasyProfile {
         options.note(scurl_set_data_callback(handle, CURLOPT_WRITEFUNCTION, CurlCallbacks.write))
         options.note(scurl_set_data_callback(handle, CURLOPT_HEADERFUNCTION, CurlCallbacks.header))
         options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(easy.errorText))
-        options.set(CURLOPT_OPENSOCKETDATA, easy.loopContext)
+        options.set(CURLOPT_OPENSOCKETDATA, context)
+        options.set(CURLOPT_RESOLVER_START_DATA, context)
+        options.note(scurl_set_lookup_callback(handle, CurlCallbacks.lookup))
         options.set(CURLOPT_CLOSESOCKETDATA, easy.loopContext)
         options.note(scurl_set_open_callback(handle, CurlCallbacks.open))
         options.note(scurl_set_close_callback(handle, CurlCallbacks.close))
@@ -163,6 +165,18 @@ final class EasyProfile {
         // As in `applyProxy`.
         if case .environment = settings.proxy, settings.addressGuard != nil { return false }
         return !isBypassed && !proxy.isEmpty && !proxy.lowercased().hasPrefix("socks")
+    }
+
+    /// The name that libcurl's resolver has to look up for this URL, the proxy's where there is one; nil when no resolver is asked.
+    func lookedUpHost(for url: RequestURL) -> String? {
+        guard settings.unixSocketPath == nil else { return nil }
+        var host = url.host
+        if settings.addressGuard == nil, let (proxy, isBypassed) = proxy(for: url), !isBypassed, !proxy.isEmpty,
+            let parsed = try? RequestURL(proxy.contains("://") ? proxy : "http://\(proxy)")
+        {
+            host = parsed.host
+        }
+        return host.isEmpty || IPLiteral(host) != nil ? nil : host
     }
 
     private func proxy(for url: RequestURL) -> (url: String, isBypassed: Bool)? {

@@ -12,6 +12,9 @@ enum DeadResolverScenario {
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         guard mount(file, "/etc/resolv.conf", nil, UInt(MS_BIND), nil) == 0 else { throw Trouble("mount /etc/resolv.conf") }
         let session = stage.session { $0.limits.total = 32 }
+        await stage.expectSuccess(of: stage.start("a request to an address", session.request(stage.url + "/quick")))
+        // A thread of libcurl's has the name of the one that made it.
+        let networkThreads = ProcessFigures.threads(named: "scopednet")
         for round in 0..<stage.rounds(1, thorough: 6) {
             let clock = Duration.milliseconds(700)
             var clocked: [TrackedRun] = []
@@ -29,7 +32,7 @@ enum DeadResolverScenario {
             }
             // So that the questions are on their way.
             try await server.waitForQuestion()
-            stage.note("resolver threads", max(0, ProcessFigures.threads(named: "scopednet") - 1))
+            stage.note("resolver threads", max(0, ProcessFigures.threads(named: "scopednet") - networkThreads))
             let asked = ContinuousClock.now
             bag.end()
             for run in cancelled {
@@ -44,10 +47,56 @@ enum DeadResolverScenario {
                 stage.noteMost("clock of a name", excess)
                 stage.expect(excess < .seconds(1), "\(run.name): its clock of \(clock) ran out after \(clock + excess)")
             }
+            try await storm(round, session, beside: networkThreads, on: stage)
             // Without a clock of its own, the resolver's end is its end.
             let patient = stage.start("a patient request to a name", session.request("http://patient-\(round).scopednet.test/"))
             await stage.expectFailure([.nameNotResolved, .connectTimeout], of: patient, within: .seconds(40))
         }
+    }
+}
+
+extension DeadResolverScenario {
+    /// Requests that come and are cancelled, far more than the session may have in flight. A thread that is in getaddrinfo(3)
+    /// cannot be called back, so there would be one more with each.
+    private static func storm(_ round: Int, _ session: Session, beside networkThreads: Int, on stage: Stage) async throws {
+        let limit = session.configuration.limits.total
+        var most = 0
+        func look() {
+            most = max(most, ProcessFigures.threads(named: "scopednet") - networkThreads)
+        }
+        for wave in 0..<stage.rounds(8, thorough: 40) {
+            let bag = DeallocBag(label: "storm")
+            let began = ContinuousClock.now
+            var runs: [TrackedRun] = []
+            for number in 1..<limit {
+                // Different names and the same one, whose lookups have a limit of their own.
+                let name = number.isMultiple(of: 4) ? "storm-\(round)" : "storm-\(round)-\(wave)-\(number)"
+                runs.append(stage.start("a cancelled request of a storm", session.request("http://\(name).scopednet.test/"), in: bag))
+            }
+            // All of them have reached the network thread when one behind them has been there and back.
+            await stage.expectSuccess(
+                of: stage.start("a request to an address", session.with { $0.agent = RequestAgent() }.request(stage.url + "/quick")))
+            look()
+            stage.noteMost("a request to an address in a storm", began.duration(to: .now))
+            stage.expect(began.duration(to: .now) < .seconds(1), "a request to an address waited for names")
+            bag.end()
+            for run in runs {
+                stage.expect(
+                    await stage.end(of: run)?.isCancelled == true, "\(run.name) was not cancelled: \(String(describing: run.reason))")
+            }
+            look()
+        }
+        stage.note("resolver threads in a storm", most)
+        stage.expect(most <= limit, "\(most) threads look names up, where \(limit) requests may be in flight")
+        stage.expect(most > limit / 2, "no storm: \(most) threads")
+        // Behind it all, a request waits for its lookup no longer than its clock.
+        let clock = Duration.milliseconds(500)
+        let late = stage.start(
+            "a request behind a storm",
+            session.request("http://late-\(round).scopednet.test/").options { $0.timeouts.connect = clock })
+        await stage.expectFailure([.connectTimeout], of: late)
+        stage.noteMost("clock behind a storm", (late.duration ?? .zero) - clock)
+        stage.expect((late.duration ?? .zero) < clock + .seconds(1), "\(late.name): its clock ran out after \(late.duration ?? .zero)")
     }
 }
 
