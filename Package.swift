@@ -128,8 +128,15 @@ if !leanBuild {
             ],
             swiftSettings: settings
         ),
+        // Without a server: pure types, and the engine over the mock transport. `Shared` is also part of ScopedNetWireTests, by a symbolic link.
         .testTarget(
             name: "ScopedNetTests",
+            dependencies: ["CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "Reachability", "Persistence"],
+            swiftSettings: settings
+        ),
+        // The library against scripted servers.
+        .testTarget(
+            name: "ScopedNetWireTests",
             dependencies: [
                 "CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "ScopedNetService",
                 "Reachability",
