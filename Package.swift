@@ -10,16 +10,23 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// The sanitizer runs of `Scripts/test` build the library and its race tests only: SwiftNIO and BoringSSL stay out of them.
-let leanBuild = Context.environment["SCOPEDNET_LEAN"] == "1"
+// What is built besides the products, by variables of the environment, as only who works on the library wants it: a package that depends on this
+// one, and a plain `swift test` here, fetch swift-http-types, swift-log and GRDB alone.
+//
+//   SCOPEDNET_ALL=1    every test target, the demos and the tools of the project; all traits are on by default
+//   SCOPEDNET_DEMO=1   the demo, with the plain half of its server
+//   SCOPEDNET_LEAN=1   the library and its race tests, for `Scripts/test` under sanitizers, and the fuzzers
+func isSet(_ variable: String) -> Bool { Context.environment[variable] == "1" }
+let leanBuild = isSet("SCOPEDNET_LEAN")
+let buildsAll = isSet("SCOPEDNET_ALL") && !leanBuild
+let buildsDemo = buildsAll || (isSet("SCOPEDNET_DEMO") && !leanBuild)
 
-// Only where the trait is on: a store does without it.
-let crypto: [Target.Dependency] =
-    leanBuild ? [] : [.product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"]))]
-let serviceLifecycle: Target.Dependency = .product(
-    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
-let unixSignals: Target.Dependency = .product(
-    name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
+// A dependency that one product alone has hangs on a trait: who does without the product need not even fetch it.
+func product(_ name: String, _ package: String, _ trait: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+let serviceLifecycle = product("ServiceLifecycle", "swift-service-lifecycle", "ServiceLifecycle")
+let unixSignals = product("UnixSignals", "swift-service-lifecycle", "ServiceLifecycle")
 
 var products: [Product] = [
     .library(name: "ScopedNet", targets: ["ScopedNet"]),
@@ -38,6 +45,7 @@ var dependencies: [Package.Dependency] = [
 var targets: [Target] = [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CTLS", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CEpoll"),
     .systemLibrary(name: "CHeap"),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -77,7 +85,8 @@ var targets: [Target] = [
             "CStore",
             .product(name: "GRDB", package: "GRDB.swift"),
             .product(name: "GRDBSQLite", package: "GRDB.swift"),
-        ] + crypto,
+            .target(name: "CCrypto", condition: .when(traits: ["Encryption"])),
+        ],
         swiftSettings: settings
     ),
     // What the tests kill, starve and run side by side.
@@ -106,9 +115,6 @@ if !leanBuild {
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.10.0"),
-        .package(url: "https://github.com/apple/swift-crypto", "3.0.0"..<"5.0.0"),
-        .package(url: "https://github.com/apple/swift-asn1", from: "1.0.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     ]
@@ -116,20 +122,59 @@ if !leanBuild {
         .target(
             name: "ScopedNetTestServer",
             dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .target(name: "CCrypto", condition: .when(traits: ["TestServer"])),
+                product("NIOCore", "swift-nio", "TestServer"),
+                product("NIOPosix", "swift-nio", "TestServer"),
+                product("NIOHTTP1", "swift-nio", "TestServer"),
+                product("NIOTLS", "swift-nio", "TestServerTLS"),
+                product("NIOSSL", "swift-nio-ssl", "TestServerTLS"),
+                product("NIOHTTP2", "swift-nio-http2", "TestServerTLS"),
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "ScopedNetService",
+            dependencies: ["ScopedNet", "Reachability", serviceLifecycle, .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "ScopedNetTool",
+            dependencies: [
+                "ScopedNet", "Persistence", "Reachability",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                product("ArgumentParser", "swift-argument-parser", "CommandLineTool"),
+            ],
+            swiftSettings: settings
+        ),
+        // Without a server: pure types, and the engine over the mock transport. `Shared` is also part of ScopedNetWireTests, by a symbolic link.
         .testTarget(
             name: "ScopedNetTests",
+            dependencies: ["CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "Reachability", "Persistence"],
+            swiftSettings: settings
+        ),
+    ]
+}
+
+if buildsDemo {
+    targets += [
+        .executableTarget(
+            name: "Demo",
+            dependencies: [
+                "ScopedNet", "ScopedNetFoundation", "ScopedNetTestServer",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Demo",
+            exclude: ["Assets", "Daemon", "README.md"],
+            swiftSettings: settings
+        )
+    ]
+}
+
+if buildsAll {
+    targets += [
+        // The library against scripted servers.
+        .testTarget(
+            name: "ScopedNetWireTests",
             dependencies: [
                 "CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "ScopedNetService",
                 "Reachability",
@@ -151,7 +196,7 @@ if !leanBuild {
             path: "Tests/Differential", swiftSettings: settings),
         .testTarget(
             name: "ScopedNetTestServerTests",
-            dependencies: ["CleanSlate", "ScopedNetTestServer", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["CleanSlate", "ScopedNetTestServer", product("NIOCore", "swift-nio", "TestServer")],
             swiftSettings: settings
         ),
         .target(name: "CFaults", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")], path: "Tests/CFaults"),
@@ -167,22 +212,6 @@ if !leanBuild {
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["CleanSlate", "ScopedNet", "ScopedNetFoundation", .product(name: "HTTPTypes", package: "swift-http-types")],
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "Demo",
-            dependencies: [
-                "ScopedNet", "ScopedNetFoundation", "ScopedNetTestServer",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            path: "Demo",
-            exclude: ["Assets", "Daemon", "README.md"],
-            swiftSettings: settings
-        ),
-        // A dependency that only one product has hangs on a trait, so that who does without the product need not even fetch it.
-        .target(
-            name: "ScopedNetService",
-            dependencies: ["ScopedNet", "Reachability", serviceLifecycle, .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings
         ),
         .testTarget(
@@ -219,16 +248,6 @@ if !leanBuild {
             dependencies: ["CleanSlate", "HostileProbe", "ScopedNet", "ScopedNetTestServer", "TestProcesses"],
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "ScopedNetTool",
-            dependencies: [
-                "ScopedNet", "Persistence", "Reachability",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(
-                    name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTool"])),
-            ],
-            swiftSettings: settings
-        ),
         .testTarget(
             name: "ScopedNetToolTests",
             dependencies: ["CleanSlate", "ScopedNetTool", "ScopedNet", "Persistence", "ScopedNetTestServer", "TestProcesses"],
@@ -260,6 +279,10 @@ if Context.environment["SCOPEDNET_FUZZ"] == "1" {
     ]
 }
 
+var defaultTraits: Set<String> = ["Brotli", "Zstd"]
+if buildsDemo { defaultTraits.insert("TestServer") }
+if buildsAll { defaultTraits.formUnion(["ServiceLifecycle", "Encryption", "CommandLineTool", "TestServerTLS"]) }
+
 let package = Package(
     name: "ScopedNet",
     products: products,
@@ -267,9 +290,13 @@ let package = Package(
         .trait(name: "Brotli", description: "Decode `Content-Encoding: br` (needs libbrotli-dev)."),
         .trait(name: "Zstd", description: "Decode `Content-Encoding: zstd` (needs libzstd-dev)."),
         .trait(name: "ServiceLifecycle", description: "The services of ScopedNetService (needs swift-service-lifecycle)."),
-        .trait(name: "Encryption", description: "Seal stores and caches on disk: AESGCMSealing in Persistence (needs swift-crypto)."),
+        .trait(name: "Encryption", description: "Seal stores and caches on disk: AESGCMSealing in Persistence (needs libssl-dev)."),
         .trait(name: "CommandLineTool", description: "The scopednet command (needs swift-argument-parser)."),
-        .default(enabledTraits: ["Brotli", "Zstd", "ServiceLifecycle", "CommandLineTool"]),
+        .trait(name: "TestServer", description: "The loopback server of ScopedNetTestServer (needs swift-nio)."),
+        .trait(
+            name: "TestServerTLS", description: "TLS and HTTP/2 in ScopedNetTestServer (needs swift-nio-ssl and swift-nio-http2).",
+            enabledTraits: ["TestServer"]),
+        .default(enabledTraits: defaultTraits),
     ],
     dependencies: dependencies,
     targets: targets

@@ -6,6 +6,10 @@ minimum_curl=7.88
 supported="Debian 12 or newer and Ubuntu 24.04 or newer"
 library_packages=(libcurl4-openssl-dev zlib1g-dev libssl-dev libsqlite3-dev libbrotli-dev libzstd-dev)
 
+# SwiftPM (6.3) names the traits to the compiler in the order of a set, another one in each run, and arguments in another order compile
+# everything anew. Tests are run without this: hashing is to be random for them.
+export SWIFT_DETERMINISTIC_HASHING=1
+
 say() { printf '%s\n' "$*" >&2; }
 
 # What a script wants done when set-up fails, before it leaves.

@@ -10,7 +10,7 @@ import Testing
 
 /// Each call of libcurl and of the system that a main path makes fails once, in a process of its own: every run still has its one ending, with a
 /// typed error or a success, and nothing hangs or is left behind.
-@Suite(.leavesNothing, .timeLimit(.minutes(5)))
+@Suite(.leavesNothing, .alone, .timeLimit(.minutes(5)))
 struct FaultInjectionTests {
     @Test(arguments: MainPath.allCases)
     func everyCallMayFail(_ path: MainPath) async throws { try await failEach(of: path, .calls) }

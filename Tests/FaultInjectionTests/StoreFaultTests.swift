@@ -5,7 +5,7 @@ import Testing
 
 /// Each call of the system that a main path of the store makes, SQLite's included, fails once, in a process of its own. Then once more with
 /// the disk broken from that call on. The caller gets a typed error or a miss; the store opened afterwards is whole, and has the old or the new.
-@Suite(.leavesNothing, .timeLimit(.minutes(5)))
+@Suite(.leavesNothing, .alone, .timeLimit(.minutes(5)))
 struct StoreFaultTests {
     @Test(arguments: StorePath.allCases)
     func everyCallMayFail(_ path: StorePath) async throws {

@@ -7,7 +7,7 @@ import Testing
 
 /// A host program in trouble, played by `HostileProbe` in a process of its own. In each scenario unrelated requests keep their clocks, every run
 /// ends once, errors have a type, and afterwards threads, descriptors and objects are those of the beginning.
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(10)))
+@Suite(.leavesNothing, .serialized, .alone, .timeLimit(.minutes(10)))
 struct HostileEnvironmentTests {
     private static let isRoot = geteuid() == 0
 

@@ -31,7 +31,7 @@ enum Servers {
     static var nginx: Nginx { description?.nginx ?? Nginx() }
     static var httpbin: HTTPBin { description?.httpbin ?? HTTPBin() }
 
-    private static let notStarted: Comment = "no servers: run Scripts/test, or Scripts/with-servers swift test"
+    private static let notStarted: Comment = "no servers: run Scripts/test, or SCOPEDNET_ALL=1 Scripts/with-servers swift test"
     static let whyNoNginx = nginx.missing.map { Comment(rawValue: $0) } ?? notStarted
     static let whyNoHTTPBin = httpbin.missing.map { Comment(rawValue: $0) } ?? notStarted
 

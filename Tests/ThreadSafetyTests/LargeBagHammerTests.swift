@@ -7,7 +7,7 @@ import Testing
 
 /// Bags with hundreds of members die, each on a thread of its own, while their members start, wait, are answered and cancelled: such a bag is
 /// torn down by several threads at once.
-@Suite(.leavesNothing(objects: false)) struct LargeBagHammerTests {
+@Suite(.leavesNothing(objects: false), .aloneBesideServers) struct LargeBagHammerTests {
     private final class Tally: Sendable {
         let ended = Atomic(0)
         let late = Atomic(0)

@@ -8,7 +8,7 @@ import Testing
 
 /// Eight threads start, cancel, drop and end at random. Each run must end exactly once, and nothing may be called after a silence was promised
 /// (THR-2, defect 28).
-@Suite(.leavesNothing(objects: false), .serialized) struct RaceHammerTests {
+@Suite(.leavesNothing(objects: false), .serialized, .aloneBesideServers) struct RaceHammerTests {
     /// What one run was told, from any thread.
     final class Record: Sendable {
         let outcomes = Atomic<Int>(0)

@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOHTTP1
 
 /// Header fields in the order they travel, duplicates kept.
@@ -77,3 +78,4 @@ extension UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 /// Everything a server has seen, as plain counting: no lock, no I/O.
 struct Ledger: Sendable {
     private(set) var requests: [RecordedRequest] = []
@@ -63,3 +64,4 @@ struct Ledger: Sendable {
         return requestsByPath[path, default: 0]
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOHTTP1
 
 extension RecordedRequest {
@@ -22,3 +23,4 @@ extension RecordedRequest {
         self.progress = progress
     }
 }
+#endif

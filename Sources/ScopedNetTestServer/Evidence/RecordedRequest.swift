@@ -1,3 +1,4 @@
+#if TestServer
 /// A request as the server received it, and the live evidence of how its answer went.
 public struct RecordedRequest: Sendable {
     /// What TLS agreed on for the connection.
@@ -82,3 +83,4 @@ public struct RecordedRequest: Sendable {
         try await progress.wait { $0.bodyBytesReceived >= count || $0.ending != nil ? () : nil }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 /// What is still moving after a request was recorded: counters, and how it ended.
 struct RequestProgress: Sendable {
     var bytesSent = 0
@@ -5,3 +6,4 @@ struct RequestProgress: Sendable {
     var bodyBytesReceived = 0
     var ending: ResponseEnding?
 }
+#endif

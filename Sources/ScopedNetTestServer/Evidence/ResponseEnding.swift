@@ -1,3 +1,4 @@
+#if TestServer
 /// How the answer to a request ended, as the server saw it.
 public enum ResponseEnding: Sendable, Hashable {
     /// The last byte of the response was handed to the kernel.
@@ -11,3 +12,4 @@ public enum ResponseEnding: Sendable, Hashable {
     /// The server was stopped.
     case serverStopped
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import Synchronization
 
 /// A value under a lock, whose changes can be awaited: how tests wait by event and never by sleep.
@@ -59,3 +60,4 @@ final class Watched<Value: Sendable>: Sendable {
         throw CancellationError()
     }
 }
+#endif

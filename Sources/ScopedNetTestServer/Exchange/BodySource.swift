@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 
 /// Hands out a payload piece by piece, so that 100 MiB never stand in memory. Event loop only.
@@ -74,3 +75,4 @@ struct BodySource {
         return .bytes(bytes)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 /// A `Range` field with one byte range (pure). Several ranges are answered with the whole, as RFC 9110, section 14.2 allows.
 struct ByteRange: Sendable {
     enum Resolved: Sendable, Hashable {
@@ -33,3 +34,4 @@ struct ByteRange: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 /// The value of `If-Match` or `If-None-Match` (pure). Compared weakly: `W/` makes no difference (RFC 9110, section 8.8.3.2).
 struct EntityTags: Sendable {
     private let tags: [Substring]
@@ -16,3 +17,4 @@ struct EntityTags: Sendable {
         return tag.last == " " ? tag.prefix { $0 != " " } : tag
     }
 }
+#endif

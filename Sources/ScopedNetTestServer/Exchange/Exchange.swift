@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
@@ -237,3 +238,4 @@ final class Exchange {
             progress: progress)
     }
 }
+#endif

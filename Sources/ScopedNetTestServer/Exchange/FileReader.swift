@@ -1,3 +1,4 @@
+#if TestServer
 internal import Glibc
 internal import NIOCore
 
@@ -48,3 +49,4 @@ func httpDate(_ seconds: Int) -> String {
     return "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(1900 + parts.tm_year) "
         + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -117,3 +118,4 @@ final class HTTP1Handler: ChannelInboundHandler, ExchangeOwner {
         context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(2)) { context.close(promise: nil) }
     }
 }
+#endif

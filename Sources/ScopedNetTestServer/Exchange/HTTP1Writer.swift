@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -105,3 +106,4 @@ extension ByteBuffer {
         writeStaticString("\r\n")
     }
 }
+#endif

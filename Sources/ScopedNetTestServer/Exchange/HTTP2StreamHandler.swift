@@ -1,3 +1,4 @@
+#if TestServerTLS
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTP2
@@ -62,3 +63,4 @@ final class HTTP2StreamHandler: ChannelInboundHandler, ExchangeOwner {
         exchange.takeTurn()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServerTLS
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTP2
@@ -85,3 +86,4 @@ extension HeaderList {
         reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 /// What is known of a body before it is sent.
 struct OpenedBody: Sendable {
     /// The length; nil where only the end will tell.
@@ -19,3 +20,4 @@ struct OpenedBody: Sendable {
         lastModified = file?.lastModified
     }
 }
+#endif

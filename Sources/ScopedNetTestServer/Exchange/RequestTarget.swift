@@ -1,3 +1,4 @@
+#if TestServer
 /// The parts of a request target (pure). A proxy is sent the absolute form, everyone else the path.
 struct RequestTarget: Sendable, Hashable {
     /// Host and port of the absolute form, as written; nil in the others.
@@ -33,3 +34,4 @@ extension String {
         return index(colon, offsetBy: separator.count)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 
 /// Works off the steps of one response. Event loop only.
@@ -200,3 +201,4 @@ final class ResponseDriver {
         writer.cut(cut, errorCode: script.http2ErrorCode)
     }
 }
+#endif

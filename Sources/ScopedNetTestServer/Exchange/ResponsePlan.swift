@@ -1,3 +1,4 @@
+#if TestServer
 /// A script applied to one request: the steps to take, decided before the first byte (pure).
 struct ResponsePlan: Sendable {
     /// What the plan needs to know of the request.
@@ -197,3 +198,4 @@ extension ScriptedResponse {
         }
     }
 }
+#endif

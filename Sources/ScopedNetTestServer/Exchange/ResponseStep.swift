@@ -1,3 +1,4 @@
+#if TestServer
 /// A status line and header fields, ready to be written.
 struct ResponseHead: Sendable, Hashable {
     var status: Int
@@ -29,3 +30,4 @@ enum ResponseStep: Sendable, Hashable {
         case closeWithoutNotify
     }
 }
+#endif

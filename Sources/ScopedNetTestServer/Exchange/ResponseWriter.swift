@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 
 /// Puts a response on the wire in the words of one HTTP version. Event loop only.
@@ -60,3 +61,4 @@ final class HeldWrites<Message: Sendable> {
         context.channel.writeAndFlush(message, promise: promise)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 internal import Synchronization
 
@@ -31,3 +32,4 @@ final class StallRegistry: Sendable {
         for stall in stalls { stall.succeed() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 
 /// Reads an `AsyncStream` in a task and hands its chunks to the event loop, one at a time. Event loop only.
@@ -61,3 +62,4 @@ final class StreamFeed {
         wake?()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 /// A proxy on this machine, for HTTP or SOCKS5, that records what it was asked for.
 ///
 /// For HTTP it forwards requests in absolute form and opens CONNECT tunnels.
@@ -143,3 +144,4 @@ public final class LoopbackProxy: Sendable {
         try await ledger.wait(where: { isWanted($0.openConnections) })
     }
 }
+#endif

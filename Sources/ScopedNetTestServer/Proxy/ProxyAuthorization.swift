@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOHTTP1
 
 /// What a proxy asks of its clients, and which nonces it has called stale. Shared by its connections.
@@ -44,3 +45,4 @@ final class ProxyAuthorization: Sendable {
         .digest(user: credentials.user, password: credentials.password, nonce: "nonce\(nonce)")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import FoundationEssentials
 internal import NIOCore
 internal import NIOHTTP1
@@ -176,3 +177,4 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         return bytes
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 /// Where a proxied request goes, read from its target (pure).
 struct ProxyRoute: Sendable, Hashable {
     var host: String
@@ -43,3 +44,4 @@ struct ProxyRoute: Sendable, Hashable {
         return route
     }
 }
+#endif

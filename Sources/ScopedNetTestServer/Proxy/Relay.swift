@@ -1,3 +1,4 @@
+#if TestServer
 /// What passes through one tunnel, counted. The first side to go decides how it ended.
 final class Relay {
     private let ledger: Watched<Ledger>
@@ -38,3 +39,4 @@ final class Relay {
 
     var isStopping: Bool { ledger.read(\.isStopping) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 
 /// One side of a tunnel. It reads only as fast as the other side writes. Event loop only, the same one on both sides.
@@ -87,3 +88,4 @@ final class RelayHandler: ChannelDuplexHandler {
         }
     }
 }
+#endif

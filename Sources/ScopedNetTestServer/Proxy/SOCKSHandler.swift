@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -132,3 +133,4 @@ final class SOCKSHandler: ChannelInboundHandler, RemovableChannelHandler {
         if thenClose { written.assumeIsolated().whenComplete { _ in context.close(promise: nil) } }
     }
 }
+#endif

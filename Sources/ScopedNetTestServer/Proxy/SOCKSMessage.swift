@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 
 /// What a SOCKS5 client says (RFC 1928, RFC 1929), read from bytes (pure).
@@ -57,3 +58,4 @@ extension ByteBuffer {
         return readBytes(length: Int(count))
     }
 }
+#endif

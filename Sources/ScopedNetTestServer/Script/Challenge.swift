@@ -1,4 +1,5 @@
-internal import Crypto
+#if TestServer
+internal import CCrypto
 internal import FoundationEssentials
 
 /// What a client has to show before a path is answered; without it the answer is 401 and says how.
@@ -75,14 +76,14 @@ public struct Challenge: Sendable {
 }
 
 extension Challenge.DigestAlgorithm {
+    /// In hexadecimal digits; empty where libcrypto has no such digest, as MD5 in a FIPS mode. No client answers that.
     fileprivate func hash(_ text: String) -> String {
-        func hex(_ bytes: some Sequence<UInt8>) -> String {
-            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        }
-        return switch self {
-        case .md5: hex(Insecure.MD5.hash(data: Data(text.utf8)))
-        case .sha256: hex(SHA256.hash(data: Data(text.utf8)))
-        }
+        let bytes = Array(text.utf8)
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        let algorithm = self == .md5 ? EVP_md5() : EVP_sha256()
+        guard EVP_Digest(bytes, bytes.count, &digest, &count, algorithm, nil) == 1 else { return "" }
+        return digest.prefix(Int(count)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 
@@ -111,3 +112,4 @@ private struct DigestFields {
 
     subscript(name: String) -> String? { fields[name] }
 }
+#endif

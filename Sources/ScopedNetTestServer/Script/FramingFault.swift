@@ -1,3 +1,4 @@
+#if TestServer
 /// A way for a response to break the rules of HTTP/1.1 framing.
 public enum FramingFault: String, Sendable, CaseIterable {
     /// The status line is none.
@@ -64,3 +65,4 @@ extension ScriptedResponse {
         with { $0.headPace = Pace(bytes: bytes, every: interval) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 
 /// A response, and its bytes on an HTTP/1.1 connection where they are the same for every request.
@@ -42,3 +43,4 @@ extension ScriptedResponse {
             && requestBody == .receive && !acceptsRanges && trailers.isEmpty && interimHeads.isEmpty
     }
 }
+#endif

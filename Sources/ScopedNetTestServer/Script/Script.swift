@@ -1,3 +1,4 @@
+#if TestServer
 /// What to answer, decided in one place: queued responses first, then routes, then the server's handler.
 struct Script: Sendable {
     typealias Handler = @Sendable (RecordedRequest) async -> ScriptedResponse
@@ -62,3 +63,4 @@ struct Script: Sendable {
         return .response(PreparedResponse(.status(404)))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 extension ScriptedResponse {
     /// 200 with a text.
     public static func ok(_ text: String = "") -> ScriptedResponse {
@@ -96,3 +97,4 @@ extension ScriptedResponse {
         return copy
     }
 }
+#endif

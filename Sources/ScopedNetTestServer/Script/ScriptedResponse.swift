@@ -1,3 +1,4 @@
+#if TestServer
 /// What the server answers to one request: a value that says every byte, every pause and every misdeed.
 ///
 /// Start from a convenience and change what the test is about:
@@ -142,3 +143,4 @@ public struct ScriptedResponse: Sendable {
         self.body = body
     }
 }
+#endif

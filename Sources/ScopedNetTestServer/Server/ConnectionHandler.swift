@@ -1,9 +1,7 @@
+#if TestServer
 internal import Glibc
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
-internal import SwiftASN1
-internal import X509
 
 /// Stands between the socket and everything else of a connection: counts it, and can end it without ceremony.
 ///
@@ -57,42 +55,12 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func info(of channel: (any Channel)?) -> ConnectionInfo {
         if let knownInfo { return knownInfo }
-        let info = ConnectionInfo(
-            id: id,
-            remoteAddress: channel?.remoteAddress?.description ?? "",
-            tls: channel.flatMap { tlsDetails(of: $0) }
-        )
+        var info = ConnectionInfo(id: id, remoteAddress: channel?.remoteAddress?.description ?? "")
+        #if TestServerTLS
+        info.tls = channel.flatMap { tlsDetails(of: $0) }
+        #endif
         knownInfo = info
         return info
     }
-
-    private func tlsDetails(of channel: any Channel) -> RecordedRequest.TLSDetails? {
-        let operations = channel.pipeline.syncOperations
-        guard let handler = try? operations.handler(type: NIOSSLServerHandler.self), let version = handler.tlsVersion
-        else { return nil }
-        return RecordedRequest.TLSDetails(
-            version: version.name,
-            serverName: serverName,
-            clientSubject: handler.peerCertificate.flatMap { $0.subject },
-            applicationProtocol: applicationProtocol
-        )
-    }
 }
-
-extension TLSVersion {
-    fileprivate var name: String {
-        switch self {
-        case .tlsv1: "TLSv1"
-        case .tlsv11: "TLSv1.1"
-        case .tlsv12: "TLSv1.2"
-        case .tlsv13: "TLSv1.3"
-        }
-    }
-}
-
-extension NIOSSLCertificate {
-    fileprivate var subject: String? {
-        guard let bytes = try? toDERBytes() else { return nil }
-        return (try? Certificate(derEncoded: bytes))?.subject.description
-    }
-}
+#endif

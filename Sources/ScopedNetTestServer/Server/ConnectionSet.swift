@@ -1,3 +1,4 @@
+#if TestServer
 internal import NIOCore
 internal import Synchronization
 
@@ -43,3 +44,4 @@ final class ConnectionSet: Sendable {
         for connection in connections { try? await connection.channel.closeFuture.get() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 /// Where a server listens: always on this machine only.
 public struct Listen: Sendable, Hashable {
     enum Address: Sendable, Hashable {
@@ -28,3 +29,4 @@ public struct Listen: Sendable, Hashable {
         return Listen(address: .host(host, port: port))
     }
 }
+#endif

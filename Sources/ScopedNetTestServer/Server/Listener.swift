@@ -1,3 +1,4 @@
+#if TestServer
 internal import Glibc
 internal import NIOCore
 internal import NIOPosix
@@ -118,3 +119,4 @@ final class Listener: Sendable {
         }
     }
 }
+#endif

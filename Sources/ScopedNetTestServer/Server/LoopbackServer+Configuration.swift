@@ -1,6 +1,8 @@
+#if TestServer
 extension LoopbackServer {
     /// How a server listens and what it speaks. Everything has a default: plain HTTP/1.1 on a free port of `127.0.0.1`.
     public struct Configuration: Sendable {
+        #if TestServerTLS
         /// The versions of TLS a server accepts.
         public struct TLSVersions: Sendable, Hashable {
             /// Whether TLS 1.2 is the newest offered.
@@ -22,6 +24,7 @@ extension LoopbackServer {
         public var tlsVersions = TLSVersions.modern
         /// When set, a client has to show a certificate of this authority, or the handshake fails.
         public var clientAuthority: TestAuthority?
+        #endif
         /// What to speak, the favourite first. Over TLS the client chooses by ALPN. Without TLS a server that has HTTP/2
         /// alone speaks it by prior knowledge, any other HTTP/1.
         public var protocols: [HTTPProtocol]
@@ -29,13 +32,16 @@ extension LoopbackServer {
         public var listen: Listen
         /// How many event loop threads to run.
         public var threads: Int
+        #if TestServerTLS
         /// How many HTTP/2 streams a client may have open on one connection.
         public var maxConcurrentStreams = 100
+        #endif
         /// Whether requests are kept. A benchmark turns this off; counters and routes work all the same.
         public var recordsRequests = true
         /// How much of a request's body is kept, and shown to handlers. What comes after is counted and dropped.
         public var recordedBodyLimit = 64 << 20
 
+        #if TestServerTLS
         /// Makes a configuration.
         public init(
             tls: TLSIdentity? = nil, protocols: [HTTPProtocol] = [.http1], listen: Listen = .ipv4, threads: Int = 1
@@ -45,5 +51,22 @@ extension LoopbackServer {
             self.listen = listen
             self.threads = threads
         }
+        #else
+        /// Makes a configuration.
+        public init(protocols: [HTTPProtocol] = [.http1], listen: Listen = .ipv4, threads: Int = 1) {
+            self.protocols = protocols
+            self.listen = listen
+            self.threads = threads
+        }
+        #endif
+
+        var hasTLS: Bool {
+            #if TestServerTLS
+            tls != nil
+            #else
+            false
+            #endif
+        }
     }
 }
+#endif

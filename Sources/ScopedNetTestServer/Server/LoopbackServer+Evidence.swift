@@ -1,3 +1,4 @@
+#if TestServer
 extension LoopbackServer {
     /// Everything recorded so far, in order.
     ///
@@ -59,3 +60,4 @@ extension LoopbackServer {
         try await core.ledger.wait { $0.stalledResponses >= count ? () : nil }
     }
 }
+#endif

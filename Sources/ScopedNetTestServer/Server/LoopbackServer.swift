@@ -1,3 +1,4 @@
+#if TestServer
 internal import Synchronization
 
 /// A scripted HTTP server on this machine, for tests, demos and benchmarks.
@@ -63,9 +64,9 @@ public final class LoopbackServer: Sendable {
     /// Where clients find the server, without a slash at the end: `http://127.0.0.1:PORT`, with TLS
     /// `https://localhost:PORT`, on a Unix socket `http://localhost`.
     public var url: String {
-        let scheme = configuration.tls == nil ? "http" : "https"
+        let scheme = configuration.hasTLS ? "https" : "http"
         guard case .host(let address, _) = configuration.listen.address else { return "\(scheme)://localhost" }
-        let host = configuration.tls != nil ? "localhost" : address.contains(":") ? "[\(address)]" : address
+        let host = configuration.hasTLS ? "localhost" : address.contains(":") ? "[\(address)]" : address
         return "\(scheme)://\(host):\(port)"
     }
 
@@ -103,3 +104,4 @@ public final class LoopbackServer: Sendable {
         core.stalls.releaseAll()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestServer
 internal import Synchronization
 
 /// What the connections share with their server. They hold this and not the server, which can then end with its last owner.
@@ -14,3 +15,4 @@ final class ServerCore: Sendable {
         self.recordedBodyLimit = recordedBodyLimit
     }
 }
+#endif

@@ -201,6 +201,43 @@ import Testing
         }
     }
 
+    /// Pieces that an earlier release wrote, with another library: (text, context, piece) for the key 0, 1 … 31.
+    private static let known = [
+        ("", "", "45cb552c1a59fd0778bb7a666fb90028242cfb2a541d28b087422938"),
+        ("hello", "body 1", "fec819d8207bc15c5efc3b13ff2d48431317062a3dcff2fd7416314a5c795e7fdb"),
+        (
+            String(repeating: "x", count: 33), "frame",
+            "534e670f3e7143a16a863ff3d19edd12f8d1bc57e746f80a1052dd970a2ecfa62aac30e3cc91da9383d1f376b3c85495cd4d1fa647df3653994faca0ae"
+        ),
+    ]
+
+    @Test(arguments: known) func piecesOfEarlierReleasesOpen(_ text: String, _ context: String, _ piece: String) throws {
+        let sealing = try AESGCMSealing(key: Data(0..<32))
+        let opened = try sealing.open(Data(hexadecimal: piece), context: Data(context.utf8))
+        #expect(opened == Data(text.utf8))
+    }
+
+    @Test func namesOfEarlierReleasesAreFound() throws {
+        let sealing = try AESGCMSealing(key: Data(0..<32))
+        let ofNothing = try Data(hexadecimal: "32659723079269ec490f266f48eb1612e58fc13b20bdd02cbb14dc2c1cd5e207")
+        let ofAName = try Data(hexadecimal: "9f49b7162bace4dd73ff241d4aa0dbf6a8d4f4dc3b9e0b34589c36c382ddea0d")
+        #expect(sealing.hash(Data()) == ofNothing && sealing.hash(Data("name key".utf8)) == ofAName)
+    }
+
+    /// Nonce, text and tag alike, and what is left of a piece that was cut.
+    @Test func everyAlteredByteIsDamage() throws {
+        let sealing = try AESGCMSealing(key: AESGCMSealing.makeKey())
+        let sealed = try sealing.seal(Data("a text".utf8), context: Data("a".utf8))
+        for index in sealed.indices {
+            var altered = sealed
+            altered[index] ^= 0x80
+            #expect { try sealing.open(altered, context: Data("a".utf8)) } throws: { ($0 as? StoreError)?.code == .damaged }
+            #expect { try sealing.open(sealed.prefix(index), context: Data("a".utf8)) } throws: { ($0 as? StoreError)?.code == .damaged }
+        }
+        let other = try AESGCMSealing(key: AESGCMSealing.makeKey())
+        #expect { try other.open(sealed, context: Data("a".utf8)) } throws: { ($0 as? StoreError)?.code == .damaged }
+    }
+
     @Test func noTwoSealedTextsAreTheSame() throws {
         let sealing = try AESGCMSealing(key: AESGCMSealing.makeKey())
         let all = try Set((0..<100).map { _ in try sealing.seal(Data("x".utf8), context: Data()) })
@@ -229,6 +266,13 @@ import Testing
             store.put(NewEntry(key: EntryKey("k"), metadata: Data("m".utf8), body: .data(Data(count: 300_000))))
             await store.close()
         }
+    }
+}
+
+extension Data {
+    fileprivate init(hexadecimal text: String) throws {
+        let digits = Array(text)
+        self = Data(try stride(from: 0, to: digits.count, by: 2).map { try #require(UInt8(String(digits[$0...$0 + 1]), radix: 16)) })
     }
 }
 #endif

@@ -6,18 +6,13 @@ import Testing
 
 /// Every answer a server can give to a download that goes on, or begins (YTK-12; RFC 9110 sections 13.1.5, 14, 15.3.7, 15.5.17).
 @Suite(.leavesNothing) struct ResumeDecisionTests {
-    static let url = "http://a.test/file?v=1"
+    static let url = PartRecord.sampleURL
     static let now = WallTime(secondsSince1970: 784_111_777)
     static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-    static let old = "Sat, 05 Nov 1994 08:49:37 GMT"
+    static let old = PartRecord.sampleDate
 
-    /// 1000 bytes with the tag "v1", of which some are there.
     static func record(tag: String? = "\"v1\"", lastModified: String? = nil, total: Int64? = 1000) -> PartRecord {
-        var record = PartRecord(name: "file", url: url, finalURL: url, fields: [:])
-        record.tag = tag
-        record.lastModified = lastModified
-        record.total = total
-        return record
+        .sample(tag: tag, lastModified: lastModified, total: total)
     }
 
     static func head(_ status: Int, _ fields: [(String, String)]) -> CacheHead {

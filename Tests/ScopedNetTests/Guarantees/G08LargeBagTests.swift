@@ -54,7 +54,7 @@ import Testing
     private func start(
         _ number: Int, _ session: Session, in bag: DeallocBag, _ elsewhere: DeallocBag, _ ends: Trace, _ destroyed: Counter
     ) {
-        let canary = G08BagTests.Probe { destroyed.add() }
+        let canary = Probe { destroyed.add() }
         let request = session.request("http://\(["a", "b", "c"][number % 3])/")
             .onSuccess { _ in
                 _ = canary; ends.add("late")
@@ -207,4 +207,11 @@ private final class HeldTransport: Transport {
             }
         ])
     }
+}
+
+/// Says when it is destroyed.
+private final class Probe: Sendable {
+    private let action: @Sendable () -> Void
+    init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+    deinit { action() }
 }

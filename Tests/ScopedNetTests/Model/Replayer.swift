@@ -1,3 +1,4 @@
+import CoreFoundation  // in the overridable members of Thread
 import Foundation
 import HTTPTypes
 import ScopedNetTesting

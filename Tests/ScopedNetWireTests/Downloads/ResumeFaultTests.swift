@@ -45,7 +45,7 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { try part.write($0) }
     }
 
-    private func record(_ total: Int64) -> PartRecord { ResumeDecisionTests.record(total: total) }
+    private func record(_ total: Int64) -> PartRecord { PartRecord.sample(total: total) }
 
     @Test(arguments: [ENOSPC, EDQUOT, EIO]) func aWriteThatFails(_ number: Int32) throws {
         let folder = TemporaryFolder()

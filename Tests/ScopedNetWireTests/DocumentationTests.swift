@@ -485,7 +485,7 @@ private struct Samples: Sendable {
             "LimitsSamples.swift",
             "ServiceSamples.swift",
         ]
-        let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetTests/\($0)") }.joined(separator: "\n") + "\n"
+        let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"
         for sample in try Self.samples(of: article) {
             let isHere = here.contains("\n" + sample.joined(separator: "\n") + "\n")
             #expect(isHere, "\(article) shows what is not compiled: \(sample.first ?? "")")

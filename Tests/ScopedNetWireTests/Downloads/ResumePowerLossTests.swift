@@ -95,7 +95,7 @@ import Testing
                 return fdatasync(descriptor)
             }
         }
-        try part.restart(ResumeDecisionTests.record())
+        try part.restart(PartRecord.sample())
         try write(60, to: part)
         #expect(record(in: folder)?.synchronized == nil && seen.all.isEmpty)
         try write(60, to: part)
@@ -116,7 +116,7 @@ import Testing
                 return -1
             }
         }
-        try part.restart(ResumeDecisionTests.record())
+        try part.restart(PartRecord.sample())
         try write(150, to: part)
         #expect(part.close() == 150)
         let kept = try #require(record(in: folder))
@@ -128,7 +128,7 @@ import Testing
         let folder = TemporaryFolder()
         _ = folder.write("half a rec", to: Self.draftName)
         let part = try makePart(folder)
-        try part.restart(ResumeDecisionTests.record())
+        try part.restart(PartRecord.sample())
         #expect(!folder.names.contains(Self.draftName))
         _ = folder.write("half a rec", to: Self.draftName)
         try write(150, to: part)
@@ -142,12 +142,12 @@ import Testing
     @Test func goingOnAfterARestartCutsTheRestOff() throws {
         let folder = TemporaryFolder()
         let first = try makePart(folder, boot: "before")
-        try first.restart(ResumeDecisionTests.record())
+        try first.restart(PartRecord.sample())
         try write(150, to: first)
         first.close()
         _ = folder.write(Data(repeating: 7, count: 150) + Data(count: 50), to: "file.scopednet-part")
         let second = try makePart(folder, boot: "after")
-        let asked = try #require(second.request(for: ResumeDecisionTests.record()))
+        let asked = try #require(second.request(for: PartRecord.sample()))
         #expect(asked.offset == 150)
         #expect(try second.append(to: asked, end: 1000, total: 1000))
         #expect(folder.contents(of: "file.scopednet-part")?.count == 150)

@@ -7,7 +7,7 @@ import Testing
 
 /// Very many requests in one process, over a real transport with kept connections, through all doors and with cancels among them: afterwards the
 /// process is as large as before. 1,000,000 with `SCOPEDNET_SOAK=1`, a few thousand otherwise; what it prints is the record (`docs/soak.md`).
-@Suite(.leavesNothing(objects: false), .serialized, .timeLimit(.minutes(180))) struct SoakTests {
+@Suite(.leavesNothing(objects: false), .serialized, .alone, .timeLimit(.minutes(180))) struct SoakTests {
     private static let isSoaking = ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1"
     private static let rounds = isSoaking ? 1_000_000 : 5_000
     /// Enough for every buffer, pool and table to have its size.

@@ -1,0 +1,2 @@
+/// An object to watch die.
+final class Canary: Sendable {}
