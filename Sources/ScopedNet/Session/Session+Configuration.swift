@@ -11,6 +11,8 @@ extension Session {
         public var headers: HTTPFields = [:]
         /// Defaults for each request.
         public var options = RequestOptions()
+        /// The coding of JSON values, bodies and error documents; `JSONCoding(keys: .snakeCase, dates: .iso8601)`, say.
+        public var json = JSONCoding.standard
         /// TLS, proxy, addresses, limits: what makes a connection pool of its own.
         public var transport = TransportSettings()
         /// Where responses are kept and looked for; none by default. May be shared by sessions.
