@@ -5,7 +5,7 @@ extension Session {
     /// What a session is made of. A value: change a copy, make a session.
     public struct Configuration: Sendable {
         /// Relative request URLs are resolved against it (RFC 3986 section 5). A base without a trailing slash loses its last segment,
-        /// as in a browser.
+        /// as in a browser; observers receive a ``SessionWarning`` of it.
         public var baseURL: String?
         /// Sent with each request that does not set the field itself.
         public var headers: HTTPFields = [:]
