@@ -9,7 +9,9 @@
     check(PercentEncoding.unescaped(escaped) == name, "\(escaped) is not \(name)")
     check(escaped.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"#&=+\"<>[]".utf8.contains($0) }, "\(escaped) holds more than a query may")
     _ = PercentEncoding.unescaped(value)
-    guard let joined = try? QuerySerializer.standard.appending([name: [.string(value), nil]], to: url) else { fatalError("refused") }
+    guard let joined = try? QuerySerializer.standard.appending([name: [.string(value), nil] as ParameterValue], to: url) else {
+        fatalError("refused")
+    }
     let fragment = url.utf8.drop { $0 != UInt8(ascii: "#") }
     check(joined.utf8.drop { $0 != UInt8(ascii: "#") }.elementsEqual(fragment), "\(joined): another fragment than \(url)")
     guard let plain = try? RequestURL(url) else { return }

@@ -160,6 +160,8 @@ public struct NetworkError: Error, Sendable {
         var cancelReason: CancelReason?
         var response: ResponseHead?
         var body: Data?
+        /// Of the session, for its body.
+        var json: JSONCoding?
         var resumableBytes: Int64?
         var connectionReused = false
         var responseBytesReceived = false
@@ -189,6 +191,7 @@ public struct NetworkError: Error, Sendable {
             cancelReason = other.cancelReason
             response = other.response
             body = other.body
+            json = other.json
             resumableBytes = other.resumableBytes
             connectionReused = other.connectionReused
             responseBytesReceived = other.responseBytesReceived
@@ -248,6 +251,11 @@ public struct NetworkError: Error, Sendable {
         get { storage.body }
         set { mutate { $0.body = newValue } }
     }
+    /// The JSON coding of the session, for the body.
+    package var json: JSONCoding? {
+        get { storage.json }
+        set { mutate { $0.json = newValue } }
+    }
     /// How many bytes of the file are kept, so that the next download to it need not begin anew (``DownloadOptions/resumes``); nil for none.
     public var resumableBytes: Int64? {
         get { storage.resumableBytes }
@@ -298,9 +306,10 @@ extension NetworkError {
 
     /// Decodes the body of a failed response, such as an API's error document.
     ///
+    /// - Parameter decoder: makes the decoder; by default that of the session (``Session/Configuration/json``).
     /// - Returns: nil when there was no body or it is not such a document.
-    public func decoded<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = JSONDecoder()) -> Value? {
-        body.flatMap { try? decoder.decode(type, from: $0) }
+    public func decoded<Value: Decodable>(as type: Value.Type, decoder: (@Sendable () -> JSONDecoder)? = nil) -> Value? {
+        body.flatMap { try? (decoder ?? (json ?? .standard).decoder)().decode(type, from: $0) }
     }
 
     /// `CancellationError` for a cancelled run and `self` otherwise, for callers that tell the two apart by type.

@@ -19,8 +19,9 @@ struct HTTPBinBodyTests {
     private func url(_ path: String) -> String { Servers.httpbinURL + path }
 
     private let parameters: Parameters = [
-        "name": "Zoë \"Z\" O'Hara & Sons", "a+b=c;d": "100% ✓ #1?/", "filter": ["tags": ["x", "y"], "range": ["from": 1, "to": 2.5]],
-        "on": true, "none": nil, "empty": "", "nothing": [],
+        "name": "Zoë \"Z\" O'Hara & Sons", "a+b=c;d": "100% ✓ #1?/",
+        "filter": ["tags": ["x", "y"], "range": ["from": 1, "to": 2.5]] as ParameterValue,
+        "on": true, "none": ParameterValue.null, "absent": nil, "empty": "", "nothing": [] as [String],
     ]
     /// What a server has of them. A null is a name without a value, and an empty array is not there.
     private let read: [String: JSONValue] = [

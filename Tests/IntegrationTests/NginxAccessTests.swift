@@ -86,7 +86,7 @@ struct NginxAccessTests {
         let allowed = try AddressRange("127.0.0.1")
         let session = Servers.session { $0.addressGuard = AddressGuard(allowed: [allowed]) }
         let inside = "http://127.0.0.2:\(Servers.nginx.http ?? 0)/"
-        let error = try await session.get(Servers.httpbinURL + "/redirect-to", query: ["url": .string(inside)]).failure()
+        let error = try await session.get(Servers.httpbinURL + "/redirect-to", query: ["url": inside]).failure()
         #expect(error.code == .addressRefused)
         await session.shutdown()
     }

@@ -82,7 +82,7 @@ struct NginxAuthenticationTests {
         let session = session(.credential(alice, preemptive: true)).with { $0.cookies = CookieJar() }
         let here = try await session.request(Servers.nginxURL + "/whoami", decoder: .text).value()
         #expect(here == "Basic YWxpY2U6d29uZGVybGFuZA==|")
-        let query: Parameters = ["url": .string(Servers.nginxURL + "/whoami")]
+        let query: Parameters = ["url": Servers.nginxURL + "/whoami"]
         let away = try await session.get(Servers.httpbinURL + "/redirect-to", query: query).value()
         let told = String(decoding: away, as: UTF8.self)
         #expect(told == "|")

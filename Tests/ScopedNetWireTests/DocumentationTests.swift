@@ -13,10 +13,10 @@ import Testing
 private struct Samples: Sendable {
     // MARK: README.md
 
-    func addPhoto(_ photo: URL, with session: Session) async throws -> [Post] {
+    func addPhoto(_ photo: URL, to page: Int, tags: [String], with session: Session) async throws -> [Post] {
         var form = MultipartForm(); try form.add(file: photo, name: "photo")
         _ = try await session.post("photos", body: .multipart(form)).value()
-        return try await session.get("posts", query: ["page": 2, "tags": ["sea", "sun"]], as: [Post].self).value()
+        return try await session.get("posts", query: ["page": page, "tags": tags], as: [Post].self).value()
     }
 
     func sendTheReport(_ session: Session, _ report: Data) async throws {
@@ -38,6 +38,21 @@ private struct Samples: Sendable {
         for await path in monitor.paths {
             print(path)  // satisfied IPv4 DNS over eth0 (wired) by 192.0.2.1
         }
+    }
+
+    // MARK: Responses.md
+
+    func snakeCaseSession() -> Session {
+        var configuration = Session.Configuration()
+        configuration.json = JSONCoding(keys: .snakeCase, dates: .iso8601)
+        return Session(configuration: configuration)
+    }
+
+    // MARK: GettingStarted.md
+
+    func search(_ text: String, since: Date, by author: String?, with session: Session) async throws -> [Post] {
+        _ = try await session.post("searches", body: .json(["q": text, "since": since])).value()
+        return try await session.get("search", query: ["q": text, "since": since, "by": author], as: [Post].self).value()
     }
 
     // MARK: Downloads.md
@@ -305,7 +320,7 @@ private struct Samples: Sendable {
 
         /// Called for each letter typed: only the newest query counts.
         func search(_ text: String, with session: Session) {
-            session.get("search", query: ["q": .string(text)], as: [Post].self)
+            session.get("search", query: ["q": text], as: [Post].self)
                 .options { options in
                     options.repeats = .cancelOldest
                     options.repeatKey = "search"
@@ -552,7 +567,7 @@ private struct Samples: Sendable {
         let photo = URL(filePath: folder.write("sea and sun", to: "sea.jpg"))
         try await visit { samples, session, server in
             server.on("/api/photos", .ok())
-            let posts = try await samples.addPhoto(photo, with: session)
+            let posts = try await samples.addPhoto(photo, to: 2, tags: ["sea", "sun"], with: session)
             #expect(posts.map(\.title) == ["One", "Two"])
             let seen = server.requests
             #expect(seen.map(\.method) == ["POST", "GET"])

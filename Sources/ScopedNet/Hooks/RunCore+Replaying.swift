@@ -22,7 +22,7 @@ extension RunCore {
         guard let body, !body.isReplayable else { return next(self, .same) }
         guard let question = question({ $0.newBody }, { replay }) else { return next(self, nil) }
         ask(question) { (run: RunCore, answer: RequestBody??) in
-            next(run, (answer ?? nil).map { .new($0) })
+            next(run, (answer ?? nil).map { .new($0.resolved(with: run.session.configuration.json)) })
         }
     }
 

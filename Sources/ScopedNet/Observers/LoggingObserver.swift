@@ -10,6 +10,9 @@ public struct LoggingObserver: RequestObserver {
 
     public init(_ logger: Logger) { self.logger = logger }
 
+    /// Writes the warning to the logger, at `warning`.
+    public func observe(_ warning: SessionWarning) { logger.warning("session settings", metadata: ["warning": "\(warning)"]) }
+
     public func observe(_ event: RequestEvent) {
         switch event.kind {
         case .finished(let completion):

@@ -4,4 +4,12 @@
 /// run's delivery executor, never under a lock and never on the network thread. A run nobody observes creates no events.
 public protocol RequestObserver: Sendable {
     func observe(_ event: RequestEvent)
+
+    /// Receives a warning about the session's settings, where the session is made. Does nothing by default.
+    func observe(_ warning: SessionWarning)
+}
+
+extension RequestObserver {
+    /// Ignores the warning.
+    public func observe(_ warning: SessionWarning) {}
 }

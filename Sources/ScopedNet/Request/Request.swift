@@ -24,9 +24,10 @@ public final class Request<Value: Sendable>: Sendable {
     private let ticket: CensusTicket?
 
     init(session: Session, decoder: ResponseDecoder<Value>, description: RequestDescription, origin: CodeOrigin) {
+        let coding = session.configuration.json
         self.session = session
-        self.decoder = decoder
-        state = Lock(RequestState(description: description))
+        self.decoder = decoder.resolved(with: coding)
+        state = Lock(RequestState(description: description.resolved(with: coding)))
         LiveObjects.born(.request)
         ticket = Census.ticket(inheriting: session.ticket)
         if let ticket { ticket.watch(self, .request, origin: origin.description, name: description.url) }

@@ -9,13 +9,38 @@ public struct RequestBody: Sendable {
         case stream(UploadSource)
     }
 
-    package let content: Content
+    /// Bytes, file or stream. A JSON value that no request has encoded yet is written by the standard coding.
+    package var content: Content { deferred == nil ? settledContent : resolved(with: .standard).settledContent }
+    private let settledContent: Content
+    private let deferred: DeferredJSON?
     /// Sent where neither request nor session say a type.
     package var contentType: String?
     /// The boundary is part of the type: nobody else's will do, and the methods without a body will not either.
     package var isMultipart = false
     /// What was wrong with the value it was made of; the next start fails with it.
-    package var failure: NetworkError?
+    package var failure: NetworkError? {
+        get { deferred == nil ? settledFailure : resolved(with: .standard).settledFailure }
+        set { settledFailure = newValue }
+    }
+    private var settledFailure: NetworkError?
+
+    package init(content: Content, contentType: String? = nil, isMultipart: Bool = false, failure: NetworkError? = nil) {
+        settledContent = content
+        deferred = nil
+        self.contentType = contentType
+        self.isMultipart = isMultipart
+        settledFailure = failure
+    }
+
+    /// A JSON value that waits for the coding of a session.
+    init(deferred: DeferredJSON) {
+        settledContent = .data(Data())
+        self.deferred = deferred
+        contentType = "application/json"
+    }
+
+    /// The same in bytes, by the JSON coding of a session.
+    func resolved(with coding: JSONCoding) -> RequestBody { deferred?.encode(coding) ?? self }
 
     /// Bytes in memory. Can be sent again.
     public static func data(_ data: Data) -> RequestBody { RequestBody(content: .data(data)) }
@@ -45,6 +70,8 @@ public struct RequestBody: Sendable {
         }
         return body
     }
+
+    var isDeferred: Bool { deferred != nil }
 
     /// - Throws: what was wrong with the value it was made of, and `invalidOption` for a multipart form with GET or HEAD, where a body has no
     ///   meaning (RFC 9110 section 9.3).
@@ -77,4 +104,11 @@ public struct RequestBody: Sendable {
         case .file, .stream: true
         }
     }
+}
+
+/// A JSON value and how it becomes a body.
+struct DeferredJSON: Sendable {
+    let encode: @Sendable (JSONCoding) -> RequestBody
+
+    init(_ encode: @escaping @Sendable (JSONCoding) -> RequestBody) { self.encode = encode }
 }

@@ -40,7 +40,7 @@ extension RunCore {
             error.response = result.head
             error.requestID = id
             error.attempt = exchange.attempt
-            outcome = .failure(error)
+            setFailure(error)
         }
     }
 
@@ -146,7 +146,7 @@ extension RunCore {
         return file
     }
 
-    func setFailure(_ error: NetworkError) { outcome = .failure(error) }
+    func setFailure(_ error: NetworkError) { outcome = .failure(error.decoding(by: session.configuration.json)) }
     /// The result once the run has ended; nil before and after a cancellation. Any thread.
     package var result: RunOutcome? { gateState.phase == .ended ? outcome : nil }
 }

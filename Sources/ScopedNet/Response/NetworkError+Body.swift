@@ -8,7 +8,15 @@ extension NetworkError {
     ///   KiB by default).
     public func decoded<Value: Sendable>(by decoder: ResponseDecoder<Value>) throws -> Value {
         guard let response, let body else { throw EmptyBodyError(expected: "\(Value.self)") }
-        return try decoder.make(response, body)
+        return try decoder.resolved(with: json ?? .standard).make(response, body)
+    }
+
+    /// The same error, its body to be decoded as the session's others are.
+    func decoding(by coding: JSONCoding) -> NetworkError {
+        guard !coding.isStandard, body != nil else { return self }
+        var error = self
+        error.json = coding
+        return error
     }
 
     static func unacceptableType(_ head: ResponseHead) -> NetworkError {

@@ -52,10 +52,13 @@ extension ResponseDecoder where Value: Decodable {
     /// An empty body, or one of white space, is nil for an optional value and ``JSONValue/null`` for a ``JSONValue``, and else an
     /// ``EmptyBodyError``.
     ///
-    /// - Parameter decoder: made anew for each response; a `JSONDecoder` is not safe to share.
-    public static func json(
-        _ type: Value.Type = Value.self, decoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
-    ) -> ResponseDecoder<Value> {
+    /// - Parameter decoder: makes the decoder of each response; by default that of the session (``Session/Configuration/json``).
+    public static func json(_ type: Value.Type = Value.self, decoder: (@Sendable () -> JSONDecoder)? = nil) -> ResponseDecoder<Value> {
+        if let decoder { return reading(by: decoder) }
+        return reading(by: JSONCoding.standard.decoder).adapting { reading(by: $0.decoder) }
+    }
+
+    private static func reading(by decoder: @escaping @Sendable () -> JSONDecoder) -> ResponseDecoder<Value> {
         ResponseDecoder<Value>(
             accepting: jsonTypes,
             { (_: ResponseHead, body: Data) in
@@ -88,7 +91,7 @@ extension ResponseDecoder where Value: Decodable {
 }
 
 extension ResponseDecoder where Value == JSONValue {
-    /// A JSON document nobody has a type for.
+    /// A JSON document without a type of its own.
     ///
     /// - Parameters:
     ///   - shape: what it must look like; what does not is a ``JSONShapeError``. An empty body is ``JSONValue/null`` all the same. Default:
@@ -99,17 +102,20 @@ extension ResponseDecoder where Value == JSONValue {
         _ shape: JSONShape = .any, removesNulls: Bool = false, allowsFragments: Bool = true
     ) -> ResponseDecoder<JSONValue> {
         let plain = ResponseDecoder<JSONValue>.json(JSONValue.self)
-        return ResponseDecoder(accepting: jsonTypes) { (head: ResponseHead, body: Data) in
-            // Nothing has no shape.
-            if body.allSatisfy(isJSONSpace) { return .null }
-            let value = try plain.make(head, body)
-            if !allowsFragments, value.isFragment {
-                throw JSONShapeError(mismatches: [JSONMismatch(path: "$", expected: "an object or an array", found: value)])
+        let checked: @Sendable (ResponseDecoder<JSONValue>) -> ResponseDecoder<JSONValue> = { plain in
+            ResponseDecoder(accepting: jsonTypes) { (head: ResponseHead, body: Data) in
+                // Nothing has no shape.
+                if body.allSatisfy(isJSONSpace) { return .null }
+                let value = try plain.make(head, body)
+                if !allowsFragments, value.isFragment {
+                    throw JSONShapeError(mismatches: [JSONMismatch(path: "$", expected: "an object or an array", found: value)])
+                }
+                let mismatches = shape.mismatches(in: value)
+                guard mismatches.isEmpty else { throw JSONShapeError(mismatches: mismatches) }
+                return removesNulls ? value.removingNulls() : value
             }
-            let mismatches = shape.mismatches(in: value)
-            guard mismatches.isEmpty else { throw JSONShapeError(mismatches: mismatches) }
-            return removesNulls ? value.removingNulls() : value
         }
+        return checked(plain).adapting { checked(plain.resolved(with: $0)) }
     }
 }
 

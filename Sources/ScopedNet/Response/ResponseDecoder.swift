@@ -15,6 +15,8 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
     /// The same for runs, which know no value's type.
     package let any: AnyDecoder
     package let make: @Sendable (ResponseHead, Data) throws -> Value
+    /// Makes the same decoder for a session's JSON coding; nil where that makes no difference.
+    private var adapt: (@Sendable (JSONCoding) -> ResponseDecoder)?
 
     /// For responses of every media type.
     ///
@@ -52,10 +54,25 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
         any = AnyDecoder(decode, types: types, isImmediate: isImmediate, wantsBody: wantsBody)
     }
 
+    /// The same decoder by the JSON coding of a session, unless the caller named another.
+    package func resolved(with coding: JSONCoding) -> ResponseDecoder {
+        guard !coding.isStandard, let adapt else { return self }
+        return adapt(coding)
+    }
+
+    /// The same decoder, made anew for a session with a JSON coding of its own.
+    func adapting(_ adapt: @escaping @Sendable (JSONCoding) -> ResponseDecoder) -> ResponseDecoder {
+        var copy = self
+        copy.adapt = adapt
+        return copy
+    }
+
     /// The same decoder, its value made into another one.
     public func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) throws -> Other) -> ResponseDecoder<Other> {
         let make = make
-        return ResponseDecoder<Other>({ head, body in try transform(try make(head, body)) }, types: any.types)
+        let mapped = ResponseDecoder<Other>({ head, body in try transform(try make(head, body)) }, types: any.types)
+        guard let adapt else { return mapped }
+        return mapped.adapting { coding in adapt(coding).map(transform) }
     }
 
     /// The value of the first that can make one.
@@ -67,6 +84,11 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
 
     /// The value of the first that can make one.
     public static func first(of decoders: [ResponseDecoder]) -> ResponseDecoder {
+        guard decoders.contains(where: { $0.adapt != nil }) else { return trying(decoders) }
+        return trying(decoders).adapting { coding in trying(decoders.map { $0.resolved(with: coding) }) }
+    }
+
+    private static func trying(_ decoders: [ResponseDecoder]) -> ResponseDecoder {
         let types = decoders.map(\.any.types)
         // One that takes everything makes the whole take everything.
         let all = types.contains { $0 == nil } ? nil : types.flatMap { $0 ?? [] }

@@ -1,4 +1,4 @@
-/// A JSON document as a value (RFC 8259): for requests without a type of their own, and for responses nobody has a type for.
+/// A JSON document as a value (RFC 8259): for requests and responses without a type of their own.
 public enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -27,6 +27,21 @@ public enum JSONValue: Sendable, Hashable {
         case .object(let members): .object(members.filter { $0.value != .null }.mapValues { $0.removingNulls() })
         }
     }
+}
+
+extension JSONValue {
+    /// Creates a text.
+    public init(_ text: some StringProtocol) { self = .string(String(text)) }
+    /// Creates a whole number; one that `Int64` does not hold is the nearest `Double`.
+    public init(_ number: some BinaryInteger) { self = Int64(exactly: number).map { .integer($0) } ?? .double(Double(number)) }
+    /// Creates a number with a fraction. One that is not finite fails when the document is written.
+    public init(_ number: Double) { self = .double(number) }
+    /// Creates a truth value.
+    public init(_ isTrue: Bool) { self = .bool(isTrue) }
+    /// Creates an array.
+    public init(_ elements: [JSONValue]) { self = .array(elements) }
+    /// Creates an object.
+    public init(_ members: [String: JSONValue]) { self = .object(members) }
 }
 
 extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
@@ -83,6 +98,7 @@ extension JSONValue {
     /// - Throws: ``NetworkError`` with code `invalidParameters` for what JSON has no form for: bytes, sets, and numbers that are not finite;
     ///   and for nesting beyond 512 levels.
     public init(_ parameters: Parameters) throws(NetworkError) {
+        try parameters.check()
         self = try Self.value(.object(parameters.values), depth: 0)
     }
 

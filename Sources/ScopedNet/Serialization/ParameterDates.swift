@@ -1,16 +1,16 @@
 public import FoundationEssentials
 
-/// How dates in an `Encodable` become parameters.
+/// The form of dates in parameters.
 public struct ParameterDates: Sendable {
     let encode: @Sendable (Date) throws -> ParameterValue
 
-    /// A date is an error. The default, because servers agree on no form.
+    /// A date is an error, for servers whose form is not known.
     public static let refused = ParameterDates { date in
         throw EncodingError.invalidValue(
             date, EncodingError.Context(codingPath: [], debugDescription: "say how dates are to be written"))
     }
 
-    /// `2026-11-21T18:00:00Z` (RFC 3339), in UTC and whole seconds.
+    /// `2026-11-21T18:00:00Z` (RFC 3339), in UTC and whole seconds. The default.
     public static let iso8601 = ParameterDates { .string($0.formatted(.iso8601)) }
     /// Seconds since 1970, with a fraction where there is one.
     public static let secondsSince1970 = ParameterDates { .double($0.timeIntervalSince1970) }

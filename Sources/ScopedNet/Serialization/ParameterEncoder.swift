@@ -111,6 +111,7 @@ private struct ParameterNodeEncoder: Encoder, SingleValueEncodingContainer {
                 value, EncodingError.Context(codingPath: [], debugDescription: "nested more than \(ParameterStyle.maxDepth) levels deep"))
         }
         switch value {
+        case let value as ParameterValue: node.set(value)
         case let value as Date:
             do { node.set(try dates.encode(value)) } catch EncodingError.invalidValue(let value, let context)
                 where context.codingPath.isEmpty

@@ -51,6 +51,7 @@ public struct ParameterSerializer: Sendable {
     ///   - url: absolute, or relative to what it will be resolved against.
     /// - Throws: ``NetworkError`` with code `invalidParameters`.
     public func serialize(_ parameters: Parameters?, method: HTTPRequest.Method, url: String) throws(NetworkError) -> Output {
+        try parameters?.check()
         if isInURL(method) {
             guard let parameters else { return Output(url: url) }
             return Output(url: try query.appending(parameters, to: url))

@@ -50,6 +50,7 @@ public struct ParameterStyle: Sendable, Hashable {
 
     /// - Throws: `invalidParameters` for a number that is not finite and for nesting beyond 512 levels.
     package func pairs(of parameters: Parameters) throws(NetworkError) -> [Pair] {
+        try parameters.check()
         var pairs: [Pair] = []
         for name in parameters.values.keys.sorted() {
             guard let value = parameters.values[name] else { continue }

@@ -1,6 +1,10 @@
 public import FoundationEssentials
 
-/// The value of a request's parameter, written as a literal or made of an `Encodable`: `["page": 2, "tags": ["a", "b"], "draft": false]`.
+/// The value of a request's parameter: a literal, an `Encodable`, or made of a variable by an unlabelled initializer.
+///
+/// ```swift
+/// let list: ParameterValue = [1, "two", ParameterValue(three), nil]
+/// ```
 ///
 /// What becomes of it depends on where it goes: see ``ParameterStyle`` for queries, forms and multipart, and ``JSONValue`` for JSON.
 public enum ParameterValue: Sendable, Hashable {
@@ -22,6 +26,48 @@ public enum ParameterValue: Sendable, Hashable {
     /// A whole number; what `Int64` does not hold is written by its digits.
     public static func integer<Number: BinaryInteger>(exactly number: Number) -> ParameterValue {
         Int64(exactly: number).map { .integer($0) } ?? .string(String(number))
+    }
+}
+
+extension ParameterValue {
+    /// Creates a text.
+    public init(_ text: some StringProtocol) { self = .string(String(text)) }
+    /// Creates a whole number; one that `Int64` does not hold is written by its digits.
+    public init(_ number: some BinaryInteger) { self = .integer(exactly: number) }
+    /// Creates a number with a fraction.
+    public init(_ number: Double) { self = .double(number) }
+    /// Creates a truth value.
+    public init(_ isTrue: Bool) { self = .bool(isTrue) }
+    /// Creates bytes.
+    public init(_ bytes: Data) { self = .data(bytes) }
+    /// Creates an ordered list.
+    public init(_ elements: [ParameterValue]) { self = .array(elements) }
+    /// Creates an object.
+    public init(_ members: [String: ParameterValue]) { self = .object(members) }
+
+    /// Creates the value of an `Encodable`, as ``Parameters/init(_:dates:)`` does for the members of one.
+    ///
+    /// - Throws: ``NetworkError`` with code `invalidParameters` for what `encode(to:)` throws.
+    public init(encoding value: some Encodable, dates: ParameterDates = .iso8601) throws(NetworkError) {
+        self = try ParameterEncoder(dates: dates).encode(value)
+    }
+}
+
+extension ParameterValue: Encodable {
+    /// Writes the value into another encoder: bytes as `Data`, a set as an array.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .double(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .data(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .set(let value): try container.encode(Array(value))
+        case .object(let value): try container.encode(value)
+        }
     }
 }
 

@@ -33,6 +33,7 @@ public struct QuerySerializer: Sendable {
     ///
     /// - Throws: ``NetworkError`` with code `invalidParameters`.
     public func string(from parameters: Parameters) throws(NetworkError) -> String {
+        try parameters.check()
         do { return try write(parameters) } catch let error as NetworkError { throw error } catch {
             throw .invalidParameters("the query could not be written", underlying: error)
         }

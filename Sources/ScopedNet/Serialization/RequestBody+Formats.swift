@@ -10,31 +10,35 @@ extension RequestBody {
         orFailing { () throws(NetworkError) in try checked(data, contentType: contentType) }
     }
 
-    /// A JSON document (`application/json`) of any `Encodable` value. It is encoded here, on the caller's thread; what does not encode fails
-    /// the start with `invalidParameters`. Can be sent again.
+    /// A JSON document (`application/json`) of any `Encodable` value. It is encoded where the request is made, on the caller's thread; what
+    /// does not encode fails the start with `invalidParameters`. Can be sent again.
     ///
-    /// - Parameter encoder: by default one that writes members in ascending order, so that equal values are equal bytes.
-    public static func json(_ value: some Encodable, encoder: JSONEncoder? = nil) -> RequestBody {
-        orFailing { () throws(NetworkError) in try encoded(value, by: encoder ?? sortingEncoder()) }
+    /// - Parameter encoder: makes the encoder; by default that of the session (``Session/Configuration/json``).
+    public static func json(_ value: some Encodable & Sendable, encoder: (@Sendable () -> JSONEncoder)? = nil) -> RequestBody {
+        RequestBody(
+            deferred: DeferredJSON { coding in
+                orFailing { () throws(NetworkError) in try encoded(value, by: encoder?() ?? coding.encoder()) }
+            })
     }
 
     /// A JSON document (`application/json`) as written here: `.json(["name": "Anna", "tags": ["a", "b"], "age": 7])`.
     public static func json(_ value: JSONValue) -> RequestBody { json(value, encoder: nil) }
 
-    private static func sortingEncoder() -> JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return encoder
-    }
+    /// A JSON document (`application/json`) as written here, with variables: `.json(["title": title, "n": n])`.
+    @_disfavoredOverload
+    public static func json(_ value: JSONLiteral) -> RequestBody { json(value, encoder: nil) }
 
-    /// A form (`application/x-www-form-urlencoded`). What cannot be written fails the start with `invalidParameters`. Can be sent again.
+    /// A form (`application/x-www-form-urlencoded`), its values variables or literals. What cannot be written fails the start with
+    /// `invalidParameters`. Can be sent again.
     public static func form(_ parameters: Parameters, query: QuerySerializer = .standard) -> RequestBody {
         orFailing { () throws(NetworkError) in try checked(Data(query.string(from: parameters).utf8), contentType: formType) }
     }
 
+    // Disfavored: a literal is the other one's, so that a nil in it leaves its name out.
     /// A form of the coded members of a value; see ``Parameters/init(_:dates:)``.
+    @_disfavoredOverload
     public static func form(
-        _ value: some Encodable, dates: ParameterDates = .refused, query: QuerySerializer = .standard
+        _ value: some Encodable, dates: ParameterDates = .iso8601, query: QuerySerializer = .standard
     ) -> RequestBody {
         orFailing { () throws(NetworkError) in form(try Parameters(value, dates: dates), query: query) }
     }

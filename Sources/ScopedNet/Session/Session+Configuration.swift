@@ -5,12 +5,14 @@ extension Session {
     /// What a session is made of. A value: change a copy, make a session.
     public struct Configuration: Sendable {
         /// Relative request URLs are resolved against it (RFC 3986 section 5). A base without a trailing slash loses its last segment,
-        /// as in a browser.
+        /// as in a browser; observers receive a ``SessionWarning`` of it.
         public var baseURL: String?
         /// Sent with each request that does not set the field itself.
         public var headers: HTTPFields = [:]
         /// Defaults for each request.
         public var options = RequestOptions()
+        /// The coding of JSON values, bodies and error documents; `JSONCoding(keys: .snakeCase, dates: .iso8601)`, say.
+        public var json = JSONCoding.standard
         /// TLS, proxy, addresses, limits: what makes a connection pool of its own.
         public var transport = TransportSettings()
         /// Where responses are kept and looked for; none by default. May be shared by sessions.

@@ -105,6 +105,14 @@ package final class RequestDescription: Sendable {
         self.headerError = headerError
     }
 
+    /// With its body in bytes, where that is a JSON value that waits for the session's coding.
+    func resolved(with coding: JSONCoding) -> RequestDescription {
+        guard let body, body.isDeferred else { return self }
+        return RequestDescription(
+            url: url, method: method, headers: headers, body: body.resolved(with: coding), options: options, destination: destination,
+            headerError: headerError)
+    }
+
     func with(_ options: RequestOptions) -> RequestDescription {
         RequestDescription(
             url: url, method: method, headers: headers, body: body, options: OptionsBox(options), destination: destination,

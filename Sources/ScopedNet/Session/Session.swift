@@ -38,6 +38,7 @@ public final class Session: Sendable {
 
     public convenience init(configuration: Configuration = Configuration(), fileID: StaticString = #fileID, line: Int = #line) {
         self.init(configuration: configuration, link: TransportLink(configuration), origin: CodeOrigin(fileID, line))
+        warn(after: nil)
     }
 
     private init(configuration: Configuration, link: TransportLink, origin: CodeOrigin) {
@@ -62,7 +63,10 @@ public final class Session: Sendable {
         let isSameTransport =
             derived.transport == configuration.transport && derived.customTransport === configuration.customTransport
             && derived.connectivity.isSame(as: configuration.connectivity)
-        return Session(configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))
+        let session = Session(
+            configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))
+        session.warn(after: configuration.baseURL)
+        return session
     }
 
     /// Hits, misses and bytes saved of the cache, in all sessions that share it; nil without one. Any thread.

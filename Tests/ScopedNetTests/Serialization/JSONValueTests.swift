@@ -25,7 +25,7 @@ import Testing
 
     // REQ-8
     @Test func parametersBecomeADocument() throws {
-        let value = try JSONValue(["a": [nil, 1, true], "b": ["c": "d"], "e": 0.5] as Parameters)
+        let value = try JSONValue(["a": [nil, 1, true] as ParameterValue, "b": ["c": "d"], "e": 0.5] as Parameters)
         #expect(value == ["a": [nil, 1, true], "b": ["c": "d"], "e": 0.5])
     }
 

@@ -46,7 +46,7 @@ import Testing
     // REQ-7: nil parameters are an empty form.
     @Test(arguments: [HTTPRequest.Method.post, .put, .patch])
     func formsGoIntoTheBody(_ method: HTTPRequest.Method) throws {
-        let output = try ParameterSerializer.form.serialize(["b": "x y", "a": nil], method: method, url: "/p?q")
+        let output = try ParameterSerializer.form.serialize(["b": "x y", "a": ParameterValue.null], method: method, url: "/p?q")
         #expect(output.url == "/p?q" && Self.text(output.body) == "a&b=x%20y")
         #expect(output.body?.contentType == "application/x-www-form-urlencoded")
         let none = try ParameterSerializer.form.serialize(nil, method: method, url: "/p")
@@ -55,7 +55,7 @@ import Testing
 
     // REQ-8
     @Test func jsonGoesIntoTheBodyIfThereIsAny() throws {
-        let parameters: Parameters = ["b": [1, 2.5, nil, true], "a": ["u": "http://h/"]]
+        let parameters: Parameters = ["b": [1, 2.5, nil, true] as ParameterValue, "a": ["u": "http://h/"]]
         let output = try ParameterSerializer.json.serialize(parameters, method: .post, url: "/p")
         #expect(Self.text(output.body) == #"{"a":{"u":"http:\/\/h\/"},"b":[1,2.5,null,true]}"#)
         #expect(output.body?.contentType == "application/json")
@@ -68,9 +68,14 @@ import Testing
     }
 
     // REQ-8: what is no JSON is an error.
-    @Test(arguments: [["a": .data(Data([1]))], ["a": [.set([1])]], ["a": .double(.nan)], ["a": ["b": .double(.infinity)]]] as [Parameters])
-    func whatIsNoJSONIsRefused(_ parameters: Parameters) {
-        let error = #expect(throws: NetworkError.self) { try ParameterSerializer.json.serialize(parameters, method: .post, url: "/") }
+    @Test(
+        arguments: [
+            ["a": .data(Data([1]))], ["a": [.set([1])]], ["a": .double(.nan)], ["a": ["b": .double(.infinity)]],
+        ] as [[String: ParameterValue]])
+    func whatIsNoJSONIsRefused(_ values: [String: ParameterValue]) {
+        let error = #expect(throws: NetworkError.self) {
+            try ParameterSerializer.json.serialize(Parameters(values), method: .post, url: "/")
+        }
         #expect(error?.code == .invalidParameters)
         #expect(error?.message.contains("not valid JSON") == true)
     }
@@ -124,7 +129,7 @@ import Testing
 
     @Test func mistakesInBodiesAreKeptForTheStart() {
         #expect(RequestBody.json(Double.nan).failure?.code == .invalidParameters)
-        #expect(RequestBody.form(["a": .double(.nan)]).failure?.code == .invalidParameters)
+        #expect(RequestBody.form(["a": Double.nan]).failure?.code == .invalidParameters)
         #expect(RequestBody.form([1, 2]).failure?.code == .invalidParameters)
         #expect(RequestBody.data(Data(), contentType: "a\nb").failure?.code == .invalidHeader)
     }

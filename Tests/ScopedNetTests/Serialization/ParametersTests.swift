@@ -23,7 +23,7 @@ import Testing
     @Test func aStructIsItsMembers() throws {
         let parameters = try Parameters(Search())
         #expect(
-            parameters == [
+            parameters.values == [
                 "text": "a b", "page": 2, "isDraft": false, "order": "newest", "tags": ["x", "y"], "price": ["low": 3.0], "ratio": 0.1,
                 "big": "18446744073709551615", "site": "http://h/p?q",
             ])
@@ -43,7 +43,7 @@ import Testing
             enum Key: CodingKey { case a, b }
         }
         let parameters = try Parameters(Value())
-        #expect(parameters == ["a": nil, "b": [1, nil, 2]])
+        #expect(parameters.values == ["a": nil, "b": [1, nil, 2]])
     }
 
     @Test func nestedContainersAndSuperclassesAreWritten() throws {
@@ -65,7 +65,7 @@ import Testing
             enum Key: CodingKey { case inner, list }
         }
         let parameters = try Parameters(Derived())
-        #expect(parameters == ["super": ["a": 1], "inner": ["list": ["x", ["list": true], [7, nil]]]])
+        #expect(parameters.values == ["super": ["a": 1], "inner": ["list": ["x", ["list": true], [7, nil]]]])
     }
 
     @Test func numbersOfEveryWidthAreWritten() throws {
@@ -76,7 +76,7 @@ import Testing
         }
         let parameters = try Parameters(Numbers())
         #expect(
-            parameters == [
+            parameters.values == [
                 "a": -128, "b": -32_768, "c": -2_147_483_648, "d": .integer(.min), "e": "170141183460469231731687303715884105727",
                 "f": "18446744073709551615", "g": 65_535, "h": 4_294_967_295, "i": "340282366920938463463374607431768211455", "j": 1.5,
                 "k": "0.1", "l": 255, "m": ["-170141183460469231731687303715884105728"], "n": [1],
@@ -94,7 +94,7 @@ import Testing
         struct Silent: Encodable { func encode(to encoder: any Encoder) throws {} }
         let wrapped = try Parameters(["a": Wrapped(value: "x"), "b": Wrapped(value: nil)])
         let silent = try Parameters(["a": Silent()])
-        #expect(wrapped == ["a": "x", "b": nil] && silent == ["a": [:]])
+        #expect(wrapped.values == ["a": "x", "b": nil] && silent.values == ["a": [:]])
     }
 
     @Test func superclassesHaveAKeyOfTheirOwnChoice() throws {
@@ -110,30 +110,30 @@ import Testing
             }
         }
         let parameters = try Parameters(Value())
-        #expect(parameters == ["base": ["x": 1], "list": [["y": 2], 3, 4]])
+        #expect(parameters.values == ["base": ["x": 1], "list": [["y": 2], 3, 4]])
     }
 
     @Test func dictionariesAndBytesAreWritten() throws {
         let numbers = try Parameters([1: "a", 2: "b"])
-        #expect(numbers == ["1": "a", "2": "b"])
+        #expect(numbers.values == ["1": "a", "2": "b"])
         let bytes = try Parameters(["a": Data([1, 2])])
-        #expect(bytes == ["a": .data(Data([1, 2]))])
+        #expect(bytes.values == ["a": .data(Data([1, 2]))])
     }
 
-    // REQ-15: dates need a strategy.
-    @Test func datesNeedAStrategy() throws {
+    // REQ-15: dates have a strategy.
+    @Test func datesHaveAStrategy() throws {
         let value = ["when": Date(timeIntervalSince1970: 1_000_000_000.5)]
-        let error = #expect(throws: NetworkError.self) { try Parameters(value) }
+        let error = #expect(throws: NetworkError.self) { try Parameters(value, dates: .refused) }
         #expect(error?.code == .invalidParameters)
         #expect(error?.message.contains("when: say how dates are to be written") == true)
-        let text = try Parameters(value, dates: .iso8601)
-        #expect(text == ["when": "2001-09-09T01:46:40Z"])
+        let text = try Parameters(value)
+        #expect(text.values == ["when": "2001-09-09T01:46:40Z"])
         let seconds = try Parameters(value, dates: .secondsSince1970)
-        #expect(seconds == ["when": 1_000_000_000.5])
+        #expect(seconds.values == ["when": 1_000_000_000.5])
         let milliseconds = try Parameters(value, dates: .millisecondsSince1970)
-        #expect(milliseconds == ["when": 1_000_000_000_500])
+        #expect(milliseconds.values == ["when": 1_000_000_000_500])
         let own = try Parameters(value, dates: .custom { _ in "now" })
-        #expect(own == ["when": "now"])
+        #expect(own.values == ["when": "now"])
     }
 
     // Defect 11: a string alone became `=value`, an array `(null)[]`.
@@ -168,6 +168,6 @@ import Testing
         var parameters: Parameters = ["a": 1]
         parameters["b"] = "x"
         parameters["a"] = nil
-        #expect(parameters == ["b": "x"] && !parameters.isEmpty && parameters["c"] == nil)
+        #expect(parameters.values == ["b": "x"] && !parameters.isEmpty && parameters["c"] == nil)
     }
 }

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func propertyListsGoIntoTheBody() throws {
-        let parameters: Parameters = ["n": 1, "d": 0.5, "b": true, "s": "<&>", "x": .data(Data([1, 2])), "l": ["a"]]
+        let parameters: Parameters = ["n": 1, "d": 0.5, "b": true, "s": "<&>", "x": Data([1, 2]), "l": ["a"]]
         for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
             let output = try ParameterSerializer.propertyList(format).serialize(parameters, method: .post, url: "/")
             #expect(output.body?.contentType == "application/x-plist")
@@ -30,10 +30,10 @@ import Testing
         #expect(none.body == nil)
     }
 
-    @Test(arguments: [["a": nil], ["a": .set([1])], ["a": [.double(.nan)]]] as [Parameters])
-    func whatIsNoPropertyListIsRefused(_ parameters: Parameters) {
+    @Test(arguments: [["a": nil], ["a": .set([1])], ["a": [.double(.nan)]]] as [[String: ParameterValue]])
+    func whatIsNoPropertyListIsRefused(_ values: [String: ParameterValue]) {
         let error = #expect(throws: NetworkError.self) {
-            try ParameterSerializer.propertyList().serialize(parameters, method: .post, url: "/")
+            try ParameterSerializer.propertyList().serialize(Parameters(values), method: .post, url: "/")
         }
         #expect(error?.code == .invalidParameters && error?.underlying != nil)
     }

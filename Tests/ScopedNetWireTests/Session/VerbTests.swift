@@ -36,7 +36,7 @@ struct VerbTests {
         try await withAPI { house in
             house.server.on("/api/items", .json(#"[{"id":1}]"#))
             let items = try await house.session.get("items", query: ["tags": ["a b", "c"], "page": 2], as: [Item].self).value()
-            let data = try await house.session.get("items?x=1#f", query: ["a": nil]).value()
+            let data = try await house.session.get("items?x=1#f", query: ["a": ParameterValue.null]).value()
             let sent = try await house.session.send("/api/items", query: [:])
             #expect(items == [Item(id: 1)] && data == Data(#"[{"id":1}]"#.utf8) && sent.status == 200)
             let seen = house.server.requests
@@ -128,8 +128,8 @@ struct VerbTests {
             form.add("v", name: "n")
             let session = house.session
             let requests = [
-                session.get("a", query: ["x": .double(.nan)]), session.post("a", body: .json(Double.infinity)),
-                session.request("a", method: .post, parameters: ["x": .set([1])], by: .json),
+                session.get("a", query: ["x": Double.nan]), session.post("a", body: .json(Double.infinity)),
+                session.request("a", method: .post, parameters: ["x": ParameterValue.set([1])], by: .json),
             ]
             for request in requests {
                 let error = await #expect(throws: NetworkError.self) { try await request.value() }

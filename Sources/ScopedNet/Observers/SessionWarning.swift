@@ -1,0 +1,20 @@
+/// A setting of a session that is valid, and probably not what was meant.
+public struct SessionWarning: Sendable, Hashable, CustomStringConvertible {
+    /// The setting and its effect in one sentence, safe to log: without userinfo and query.
+    public let description: String
+}
+
+extension SessionWarning {
+    /// The warning for a base URL whose last segment is replaced by every relative URL (RFC 3986 section 5.2.3); nil for any other. (pure)
+    static func ofBase(_ base: String) -> SessionWarning? {
+        guard let url = try? RequestURL(base) else { return nil }
+        let path = url.path
+        // By bytes: a slash with an accent behind it is another `Character`.
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        let segment = String(path[path.utf8.index(after: slash)...])
+        guard !segment.isEmpty else { return nil }
+        let text = "\(url.scheme)://\(url.authority)\(path)"
+        return SessionWarning(
+            description: "the base URL \(text.printable) does not end with a slash, so '\(segment.printable)' is left out of relative URLs")
+    }
+}
