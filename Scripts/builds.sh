@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 # The builds of `Scripts/test`, in the foreground or beside parts that mostly wait. Source it after lib.sh and parts.sh, which set what is not set here.
 
 # A sanitizer finds by itself what these say how to tell.
@@ -68,10 +68,12 @@ wait_for_builds() {
     builder=
 }
 
-# built NAME: adds the row of a build; false when there is nothing to test.
+# built NAME: adds the row of a build and sets `build_seconds`; false when there is nothing to test.
 built() {
     local name=$1 status=1 seconds=0 log=$logs/$1-build.log
+    build_seconds=0
     if [ -e "$logs/$name-build.status" ]; then read -r status seconds <"$logs/$name-build.status"; fi
+    build_seconds=$seconds
     if [ "$status" -eq 0 ]; then
         add_row "$name-build" "$seconds"
     elif grep -qaE "unsupported option '-sanitize|libclang_rt\.(tsan|asan)[^ ]*: No such file" "$log"; then

@@ -187,6 +187,7 @@ import Testing
             last = end.id
         }
         #expect(listed == count)
+        print("a store of \(count) entries")
         store.removeAll()
         try await store.flush()
         #expect(store.statistics().entries == 0 && store.statistics().bytes == 0)
