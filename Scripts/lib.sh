@@ -94,6 +94,17 @@ run_logged() {
     return "$status"
 }
 
+# test_run NAME TITLE SECONDS COMMAND...
+# Runs a `swift test` of Swift Testing; what came of its tests is in $logs/NAME.report, as test_report.py writes it. Returns its status.
+test_run() {
+    local name=$1 title=$2 limit=$3 status=0
+    shift 3
+    rm -f "$logs/$name.events"
+    run_logged "$title: testing" "$logs/$name.log" "$limit" env -u SWIFT_DETERMINISTIC_HASHING "$@" --event-stream-output-path "$logs/$name.events" --event-stream-version 0 || status=$?
+    python3 Scripts/test_report.py --status "$status" --log "$logs/$name.log" --events "$logs/$name.events" >"$logs/$name.report"
+    return "$status"
+}
+
 # The first lines of a log that say what is wrong.
 errors_of() { grep -aE 'error:|^E: |fatal:' "$1" | awk '!seen[$0]++' | head -n "${2:-5}"; }
 

@@ -8,11 +8,15 @@ import Testing
 @Suite(.leavesNothing(objects: false), .serialized) struct SeedTests {
     private static let corpus = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Fuzz/Corpus")
-    #if DEBUG
-    private static let rounds = 200
-    #else
-    private static let rounds = 2_000
-    #endif
+    /// A twentieth of what `SCOPEDNET_SOAK=1` asks for.
+    private static let rounds: Int = {
+        #if DEBUG
+        let rounds = 200
+        #else
+        let rounds = 2_000
+        #endif
+        return ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1" ? 20 * rounds : rounds
+    }()
 
     private static func seeds(_ target: String) throws -> [[UInt8]] {
         let folder = corpus.appending(path: target)
@@ -30,7 +34,7 @@ import Testing
         let seeds = try Self.seeds(name)
         #expect(seeds.count >= 2)
         let number = ProcessInfo.processInfo.environment["SCOPEDNET_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
-        print("fuzz: \(name), SCOPEDNET_SEED=\(number)")
+        print("fuzz: \(name), \(Self.rounds) rounds, SCOPEDNET_SEED=\(number)")
         var mutator = Mutator(number, seeds)
         for seed in seeds { seed.withUnsafeBytes(target) }
         for _ in 0..<Self.rounds { mutator.next().withUnsafeBytes(target) }

@@ -153,7 +153,7 @@ import Testing
         let tally = arena.tally
         let started = tally.started.load(ordering: .relaxed)
         print(
-            "\(name)\(Self.scale < 100 ? ", a tenth" : ""): \(started) runs, \(tally.succeeded.load(ordering: .relaxed)) succeeded, \(tally.refused.load(ordering: .relaxed)) refused, "
+            "\(name), \(Self.share) of its length: \(started) runs, \(tally.succeeded.load(ordering: .relaxed)) succeeded, \(tally.refused.load(ordering: .relaxed)) refused, "
                 + "\(tally.late.load(ordering: .relaxed)) late, \(tally.double.load(ordering: .relaxed)) double")
         #expect(tally.ended.load(ordering: .relaxed) == started, "every run ends once")
         #expect(tally.late.load(ordering: .relaxed) == 0)
@@ -164,13 +164,14 @@ import Testing
         for bag in arena.bags { #expect(bag.withLock { $0 }.count == 0) }
     }
 
-    /// In percent: a tenth with `SCOPEDNET_QUICK=1`, ten times as much with `SCOPEDNET_SOAK=1`.
-    private static let scale: Int = {
+    /// The divisor of the full length, which `SCOPEDNET_SOAK=1` asks for: twenty, or a hundred with `SCOPEDNET_QUICK=1`.
+    private static let divisor: Int = {
         let environment = ProcessInfo.processInfo.environment
-        return environment["SCOPEDNET_SOAK"] == "1" ? 1_000 : environment["SCOPEDNET_QUICK"] == "1" ? 10 : 100
+        return environment["SCOPEDNET_SOAK"] == "1" ? 1 : environment["SCOPEDNET_QUICK"] == "1" ? 100 : 20
     }()
 
-    private static func scaled(_ count: Int) -> Int { count / 100 * scale }
+    private static var share: String { divisor == 1 ? "all" : "1/\(divisor)" }
+    private static func scaled(_ count: Int) -> Int { count / divisor }
 
     // Defect 20
     @Test func againstAChaoticTransport() async throws {
@@ -179,7 +180,7 @@ import Testing
         configuration.limits.perHost = 200
         configuration.limits.total = 200
         let arena = Arena(session: Session(configuration: configuration), url: "http://chaos")
-        await hammer(arena, attempts: Self.scaled(208_000))
+        await hammer(arena, attempts: Self.scaled(2_080_000))
         // The agent is idle before the last cancelled transfers have come back with their slots.
         chaos.settle()
         check(arena, "chaos")
@@ -191,7 +192,7 @@ import Testing
         configuration.proxy = .none
         configuration.limits.perHost = 32
         let arena = Arena(session: Session(configuration: configuration), url: "http://127.0.0.1:\(server.port)")
-        await hammer(arena, attempts: Self.scaled(16_000))
+        await hammer(arena, attempts: Self.scaled(160_000))
         await arena.session.shutdown()
         check(arena, "libcurl")
         server.stop()
@@ -204,7 +205,7 @@ import Testing
         configuration.limits.total = 200
         let session = Session(configuration: configuration)
         let resumed = Tally()
-        let count = Self.scaled(10_000)
+        let count = Self.scaled(100_000)
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<count {
                 group.addTask {

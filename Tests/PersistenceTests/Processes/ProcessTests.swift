@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func aLargeBodyTakesLittleMemory() throws {
-        let bytes = Self.isSoak ? 1 << 30 : 1 << 28
+        let bytes = Self.isSoak ? 1 << 30 : 1 << 26
         let child = try ChildProcess(["body", folder.folder.path, "\(bytes)"])
         let line = try #require(child.line(within: 500_000))
         let used = try #require(Int(line.split(separator: " ").last ?? ""))

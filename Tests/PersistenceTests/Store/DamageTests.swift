@@ -8,7 +8,7 @@ import Testing
 
 /// Files that are not as they were written: whatever is done to them, a store opens, gives out nothing but what was put, and goes on (YY-2).
 @Suite(.leavesNothing) struct DamageTests {
-    static let rounds = ProcessTests.isSoak ? 1000 : 60
+    static let rounds = ProcessTests.isSoak ? 1000 : 50
     let folder = TestFolder()
 
     /// The files of a store with 24 entries, three of them large; the log is not yet part of the database.

@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test func manyEntries() async throws {
-        let count = ProcessTests.isSoak ? 100_000 : 10_000
+        let count = ProcessTests.isSoak ? 100_000 : 5_000
         let store = Store(folder.configuration { $0.limits.pendingBytes = .max })
         for index in 0..<count {
             store.put(NewEntry(key: EntryKey("https://example.test/\(index)"), metadata: Data(count: 64), body: .data(Data(count: 200))))
@@ -187,6 +187,7 @@ import Testing
             last = end.id
         }
         #expect(listed == count)
+        print("a store of \(count) entries")
         store.removeAll()
         try await store.flush()
         #expect(store.statistics().entries == 0 && store.statistics().bytes == 0)

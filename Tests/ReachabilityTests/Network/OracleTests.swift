@@ -114,7 +114,7 @@ struct OracleTests {
     }
 
     @Test(arguments: TestNetwork.Stack.allCases) func thePathIsWhatTheKernelSays(_ stack: TestNetwork.Stack) async throws {
-        let rounds = Environment.isSoaking ? 12_000 : Environment.isSanitized || Environment.isQuick ? 200 : 700
+        let rounds = Environment.isSoaking ? 12_000 : Environment.isSanitized || Environment.isQuick ? 200 : 600
         let seed = Environment.seed ?? UInt64.random(in: 0...UInt64.max)
         try await TestNetwork.run(stack) { network in
             try network.addUplink()

@@ -120,7 +120,9 @@ import Testing
         var random = SystemRandomNumberGenerator()
         let seeds = [link(index: 5, name: "veth0", driver: "veth"), address("10.5.0.1", peer: "10.5.0.2"), address("fd00::1")]
         var table = InterfaceTable()
-        for round in 0..<(Environment.isSoaking ? 1_000_000 : 50_000) {
+        let rounds = Environment.isSoaking ? 1_000_000 : 50_000
+        print("netlink: \(rounds) damaged datagrams")
+        for round in 0..<rounds {
             var bytes = seeds[round % seeds.count] + seeds[(round / 3) % seeds.count]
             for _ in 0..<Int.random(in: 1...8, using: &random) {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
