@@ -276,7 +276,9 @@ extension RunCore {
         }
         switch outcome.answer {
         case .stored, .again: return .memoryPrefix(limit: 0)
-        case .joined: return .memory(limit: template.options.maxBodyBytes)
+        case .joined:
+            drive.bodyIsValue = true
+            return .memory(limit: template.options.maxBodyBytes)
         case .received:
             // Nobody else will find it in the cache.
             if !visit.stores {
