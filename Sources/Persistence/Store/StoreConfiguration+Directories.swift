@@ -8,7 +8,8 @@ extension StoreConfiguration {
     /// account.
     ///
     /// - Throws: ``StoreError`` with code `unavailable` where there is none of these, as in a
-    ///   container without `HOME`. Nothing falls back to `/tmp`.
+    ///   container without `HOME`, and for a name that is empty or leads out of that folder, such as
+    ///   `../other`. Nothing falls back to `/tmp`.
     public static func cacheDirectory(_ name: String) throws(StoreError) -> String { try directory(.cache, name) }
 
     /// Returns `name` in the user's folder for what a program wants to find again and cannot fetch
@@ -34,14 +35,25 @@ extension StoreConfiguration {
         }
     }
 
+    /// The folder of all the user's caches.
+    package static func cacheHome() throws(StoreError) -> String {
+        try find(.cache) { (directories: UserDirectories) throws(StoreError) in try directories.folderOfAll(.cache) }
+    }
+
     private static func directory(_ kind: UserDirectories.Kind, _ name: String) throws(StoreError) -> String {
+        try find(kind) { (directories: UserDirectories) throws(StoreError) in try directories.directory(kind, name) }
+    }
+
+    private static func find(
+        _ kind: UserDirectories.Kind, _ folder: (UserDirectories) throws(StoreError) -> String
+    ) throws(StoreError) -> String {
         let service = kind == .cache ? "CACHE_DIRECTORY" : "STATE_DIRECTORY"
         let xdg = kind == .cache ? "XDG_CACHE_HOME" : "XDG_STATE_HOME"
         var directories = UserDirectories(service: environment(service), xdg: environment(xdg), home: environment("HOME"))
-        if let found = try? directories.directory(kind, name) { return found }
+        if let found = try? folder(directories) { return found }
         // Asked last: it may take a question to a directory service.
         directories.accountHome = accountHome()
-        return try directories.directory(kind, name)
+        return try folder(directories)
     }
 
     /// Nil in a program that has more rights than its caller, whose environment is then not to be

@@ -18,8 +18,19 @@ struct UserDirectories: Sendable, Hashable {
 
     /// The folder of a program.
     ///
-    /// - Throws: `unavailable` where there is none, with what can be done about it.
+    /// - Throws: `unavailable` where there is none, with what can be done about it, and for a name
+    ///   that is none.
     func directory(_ kind: Kind, _ name: String) throws(StoreError) -> String {
+        guard Self.isName(name) else {
+            throw StoreError(.unavailable, "'\(name)' names no folder: it must lie in the folder of the user, below it")
+        }
+        return try folder(kind, name)
+    }
+
+    /// The folder in which those of all programs are; in a service, the one with its name.
+    func folderOfAll(_ kind: Kind) throws(StoreError) -> String { try folder(kind, "") }
+
+    private func folder(_ kind: Kind, _ name: String) throws(StoreError) -> String {
         if let service = serviceDirectory(name) { return service }
         if let xdg, Self.isUsable(xdg) { return "\(xdg)/\(name)" }
         for home in [home, accountHome] {
@@ -34,6 +45,14 @@ struct UserDirectories: Sendable, Hashable {
             Self.isUsable)
         let own = paths.first { $0.utf8.split(separator: UInt8(ascii: "/")).last.map { $0.elementsEqual(name.utf8) } == true }
         return own ?? paths.first.map { "\($0)/\(name)" }
+    }
+
+    /// A path that leads down, and nowhere else.
+    private static func isName(_ name: String) -> Bool {
+        !name.utf8.contains(0)
+            && name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { part in
+                !part.isEmpty && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8)
+            }
     }
 
     /// Accounts without a home have one of these by convention.

@@ -215,7 +215,9 @@ final class DownloadPart: @unchecked Sendable {
     }
 
     /// The part is the file: it gets its name in one step (rename(2)).
-    func commit(synchronizes: Bool) throws(NetworkError) {
+    ///
+    /// - Parameter mayPlace: asked just before that; the part stays what it is otherwise.
+    func commit(synchronizes: Bool, mayPlace: () -> Bool = { true }) throws(NetworkError) {
         if let shortfall { throw shortfall }
         guard isStillThere(descriptor) else {
             throw NetworkError(.fileUnwritable, phase: .receiving, message: "\(names.part) was removed or replaced")
@@ -230,6 +232,7 @@ final class DownloadPart: @unchecked Sendable {
             drop()
             throw .file(code, "cannot finish \(names.part)")
         }
+        guard mayPlace() else { throw .lateDownload }
         guard calls.rename(names.part, names.target) == 0 else { throw .file(errno, "cannot replace \(names.target)") }
         // In this order: a record without a part is nothing, a complete part without a record would be lost.
         unlink(names.record)

@@ -11,14 +11,17 @@ struct FileCommit: Sendable {
     let limits: DecodingLimits
     let synchronizes: Bool
 
-    func run() -> Result<Void, NetworkError> {
+    /// - Parameter mayPlace: asked when all but the last step is done.
+    func run(_ mayPlace: () -> Bool) -> Result<Void, NetworkError> {
         do throws(NetworkError) {
             if !late.isEmpty { try file.write(late) }
             try file.begin()
-            guard let claim, !file.isPart else { return .success(try commit()) }
-            return .success(try claim.use { (_: DownloadPart) throws(NetworkError) in try commit() })
+            guard let claim, !file.isPart else { return .success(try commit(mayPlace)) }
+            return .success(try claim.use { (_: DownloadPart) throws(NetworkError) in try commit(mayPlace) })
         } catch { return .failure(error) }
     }
 
-    private func commit() throws(NetworkError) { try file.commit(coding: coding, limits: limits, synchronizes: synchronizes) }
+    private func commit(_ mayPlace: () -> Bool) throws(NetworkError) {
+        try file.commit(coding: coding, limits: limits, synchronizes: synchronizes, mayPlace: mayPlace)
+    }
 }

@@ -57,7 +57,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
 
     private func start() -> Results {
         let (results, continuation) = Results.makeStream()
-        let canceller = TaskCanceller()
+        let canceller = TaskCanceller.ofThisTask()
         var handlers = RunHandlers()
         handlers.cached.append(Callback(lane: nil, origin: origin) { continuation.yield(.success(Response($0))) })
         handlers.resolve = { outcome in
@@ -69,9 +69,8 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
         }
         // The loop was left, or its task cancelled. Nothing happens when the run is over.
         continuation.onTermination = { _ in canceller.cancel() }
-        switch request.start(in: bag?.storage ?? TaskScope.bag, origin: origin, handlers: consume handlers) {
-        case .started(let run): canceller.arm(run.core)
-        case .refused(let existing):
+        let scope = bag?.storage ?? TaskScope.bag
+        if case .refused(let existing) = request.start(in: scope, origin: origin, handlers: consume handlers, canceller: canceller) {
             let message = "run \(existing.id) is under way"
             continuation.yield(.failure(NetworkError(.refused, phase: .preparing, message: message, requestID: existing.id)))
             continuation.finish()

@@ -32,9 +32,8 @@ extension Request {
                 handlers.resolve = { continuation.resume(returning: $0) }
                 // What the cache has at once needs no other thread: the task goes on here.
                 let turn = session.configuration.cache == nil ? nil : TransportTurn()
-                switch start(in: scope, origin: origin, handlers: consume handlers, turn: turn) {
-                case .started(let run): canceller.arm(run.core)
-                case .refused(let existing):
+                let started = start(in: scope, origin: origin, handlers: consume handlers, turn: turn, canceller: canceller)
+                if case .refused(let existing) = started {
                     continuation.resume(
                         returning: .failure(
                             NetworkError(.refused, phase: .preparing, message: "run \(existing.id) is under way", requestID: existing.id)))
@@ -47,11 +46,21 @@ extension Request {
     }
 }
 
-/// Brings a task's cancellation to its run, whichever is there first.
-final class TaskCanceller: Sendable {
+/// Brings a task's cancellation to its run, whichever is there first. Armed before the run begins, so that a task that is cancelled already
+/// sends nothing.
+package final class TaskCanceller: Sendable {
     private enum State { case waiting, armed(RunCore), cancelled(CancelReason) }
     private let state = Lock(State.waiting)
     private let cancellation = TaskCancellation()
+
+    init() {}
+
+    /// In the task that awaits the run, which may be cancelled already.
+    static func ofThisTask() -> TaskCanceller {
+        let canceller = TaskCanceller()
+        if Task.isCancelled { canceller.cancel() }
+        return canceller
+    }
 
     func arm(_ run: RunCore) {
         let earlier = state.withLock { state -> CancelReason? in

@@ -268,6 +268,7 @@ extension Request {
     // MARK: onDownloadProgress
 
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
+    /// Error pages, and what a redirect says, are not counted.
     @discardableResult
     public func onDownloadProgress(
         fileID: StaticString = #fileID, line: Int = #line,

@@ -79,10 +79,9 @@ extension RunCore {
         case .forward(var forward):
             // A file has room for a body that memory has not, and is written by the transfer alone: no beginning is joined to it.
             if template.destination != nil, forward.completing != nil { forward = forward.unconditional }
-            if mayShare(request), !lead(cache, key), follow(cache, key) {
-                return
-            }
-            drive.cache = CacheVisit(cache, key, found, forward)
+            let visit = CacheVisit(cache, key, found, forward)
+            if mayShare(request), !lead(cache, key), follow(visit) { return }
+            drive.cache = visit
             send(forward)
         case .unavailable(let head, let status):
             cache.count { $0.misses += 1 }
@@ -123,72 +122,6 @@ extension RunCore {
     func note(_ status: CacheStatus) {
         drive.cacheStatus = status
         feed?.push(observed: .cacheDecided(status), from: self)
-    }
-
-    // MARK: One flight for each key
-
-    private func lead(_ cache: ResponseCache, _ key: CacheKey) -> Bool {
-        guard cache.flights.lead(key, self) else { return false }
-        leadsFlight.store(true, ordering: .sequentiallyConsistent)
-        return true
-    }
-
-    private func mayShare(_ request: CacheRequest) -> Bool {
-        let policy = template.options.cache
-        return policy.sharesFlights && !policy.write.isEmpty && policy.read != .none && request.method == .get && exchange.body == nil
-            && !drive.hasFollowed && !request.hasCondition && request.fields[.range] == nil && template.destination == nil && !holdsBodies
-    }
-
-    /// Waits for the answer that another run is getting.
-    ///
-    /// - Returns: false when that has just come or failed.
-    private func follow(_ cache: ResponseCache, _ key: CacheKey) -> Bool {
-        let number = exchangeID.number
-        // Once only: who has waited and found nothing goes himself, and does not queue up again.
-        drive.hasFollowed = true
-        enter(.waiting(number))
-        let follows = cache.flights.follow(key, id, template.options.priority) { [self] in
-            guard takeWait(number) else { return }
-            drive.isCollapsed = true
-            enterCache()
-        }
-        guard follows else {
-            // Whoever else had the run has given it up.
-            guard leave(.waiting(number), for: .idle) else { return true }
-            guard mayGoOn else {
-                abandonWork()
-                return true
-            }
-            return false
-        }
-        let timeouts = template.options.timeouts
-        let bound = [timeouts.firstByte, timeouts.total].compactMap({ $0 }).min().map { limit in
-            session.timing.schedule(after: limit) { [self] in
-                cache.flights.leave(key, id)
-                if takeWait(number) { enterCacheBlocking(turn: nil) }
-            }
-        }
-        setWait(
-            AnyCancellable { [id] in
-                bound?.cancel()
-                cache.flights.leave(key, id)
-            }, exchange: Self.pathWait(number))
-        StepDoor.pass(.retryWaiting, id)
-        abandonWait(number)
-        return true
-    }
-
-    /// Others wait for what this run is getting: it goes on for them when its owner has gone.
-    /// Any thread.
-    var leadsOthers: Bool {
-        leadsFlight.load(ordering: .sequentiallyConsistent) && session.configuration.cache?.flights.isFollowed(ledBy: id) == true
-    }
-
-    /// What others wait for is in the cache, or will not be. Any thread, and at the latest when the run leaves the agent.
-    func endFlight() {
-        guard leadsFlight.exchange(false, ordering: .sequentiallyConsistent) else { return }
-        session.configuration.cache?.flights.end(ledBy: id)
-        followersLevel.store(0, ordering: .sequentiallyConsistent)
     }
 
     // MARK: Refreshing beside
@@ -276,7 +209,9 @@ extension RunCore {
         }
         switch outcome.answer {
         case .stored, .again: return .memoryPrefix(limit: 0)
-        case .joined: return .memory(limit: template.options.maxBodyBytes)
+        case .joined:
+            drive.bodyIsValue = true
+            return .memory(limit: template.options.maxBodyBytes)
         case .received:
             // Nobody else will find it in the cache.
             if !visit.stores {

@@ -195,6 +195,7 @@ extension RunCore {
             return .memoryPrefix(limit: template.errorBodyBytes)
         }
         download.verdict = .rest(asked.record)
+        drive.bodyIsValue = true
         download.offset = asked.offset
         download.total = total
         feed?.pushHead(whole, from: self, turn: turn)

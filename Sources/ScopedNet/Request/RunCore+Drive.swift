@@ -220,7 +220,7 @@ extension RunCore {
     private func commit(_ file: FileCommit, _ result: TransferResult) {
         waitForDisk { [self] in
             StepDoor.pass(.beforeDecode, id)
-            return mayGoOn ? file.run() : nil
+            return mayGoOn ? file.run { mayGoOn } : nil
         } next: { run, done in
             guard let done else { return run.failForDisk(result) }
             run.drive.commitOutcome = done

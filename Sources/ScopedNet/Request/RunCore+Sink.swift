@@ -24,6 +24,7 @@ extension RunCore: TransferSink {
         feed?.push(observed: .headReceived(head), from: self, turn: turn)
         keepCookies(head)
         drive.isTypeRefused = false
+        drive.bodyIsValue = false
         if let destination = cacheDestination(head) ?? challengeDestination(head) { return destination }
         // What is stored must be whole, also where the caller gets a beginning.
         if drive.cache?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
@@ -38,6 +39,7 @@ extension RunCore: TransferSink {
             drive.isTypeRefused = true
             return .memoryPrefix(limit: template.errorBodyBytes)
         }
+        drive.bodyIsValue = true
         if let held = askAboutResponse(id, head) { return held }
         feed?.pushHead(head, from: self, turn: turn)
         return bodyDestination(head)
@@ -48,6 +50,8 @@ extension RunCore: TransferSink {
     }
 
     package func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn) {
+        // An error page, or what a redirect says, is no part of what was asked for.
+        guard drive.bodyIsValue else { return }
         if let download = drive.download { return reportProgress(count, of: total, download, turn) }
         feed?.pushReceived(TransferProgress(completed: count, total: total), from: self, turn: turn)
     }

@@ -73,7 +73,7 @@ extension RunCore {
     }
 
     /// Of the total time; all of it where it has not begun. Nil without one.
-    private var timeLeft: Duration? {
+    var timeLeft: Duration? {
         guard let deadline = attemptDeadline else { return template.options.timeouts.total }
         let now = session.timing.now()
         return .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))

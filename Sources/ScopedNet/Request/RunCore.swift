@@ -90,6 +90,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
         var source = ResponseSource.network
         /// The head was of a type that is not accepted, and so the body went nowhere.
         var isTypeRefused = false
+        /// The body that is coming is what was asked for, or the rest of it; progress tells of nothing else.
+        var bodyIsValue = true
         /// The jar has filled the `Cookie` field in, not the caller.
         var hasJarCookies = false
         /// The fields as they were before the cache added its own.

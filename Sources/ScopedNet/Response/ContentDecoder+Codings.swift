@@ -15,16 +15,21 @@ extension ContentDecoder {
     package static let acceptEncodingValue = supportedCodings.joined(separator: ", ")
 
     /// A longer chain is no server's honest work: each link multiplies the growth. libcurl draws the line here too.
-    private static let maxChainLength = 5
+    static let maxChainLength = 5
 
     /// Makes the decoder for a value of `Content-Encoding`, several field lines already joined with commas.
     ///
+    /// More than five codings make a decoder that fails with the first byte.
+    ///
     /// - Returns: nil when the body is to be passed on untouched: there is no coding but `identity`, or one of the codings is
-    ///   unknown, or there are more than five. To undo only a part of a chain would help nobody.
+    ///   unknown. To undo only a part of a chain would help nobody.
     package static func make(for contentEncoding: String, limits: DecodingLimits = .default) -> ContentDecoder? {
         // Codings are listed in the order they were applied (RFC 9110 section 8.4), so the last one is undone first.
         let names = names(in: contentEncoding)
-        guard !names.isEmpty, names.count <= maxChainLength, names.allSatisfy(isSupported) else { return nil }
+        guard names.count <= maxChainLength else {
+            return ContentDecoder(stages: [RefusedCodings(count: names.count)], limits: limits)
+        }
+        guard !names.isEmpty, names.allSatisfy(isSupported) else { return nil }
         return ContentDecoder(stages: names.reversed().compactMap(makeStage), limits: limits)
     }
 

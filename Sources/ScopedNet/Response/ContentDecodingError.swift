@@ -9,6 +9,9 @@ package enum ContentDecodingError: Error, Sendable, Hashable {
     /// The body grew beyond a limit of ``DecodingLimits``.
     case bomb(Limit)
 
+    /// More codings than any server applies, so many.
+    case tooManyCodings(Int)
+
     /// The receiver of the decoded bytes wants no more. Thrown by receivers, never by a decoder.
     case stopped
 
@@ -27,6 +30,8 @@ extension ContentDecodingError: CustomStringConvertible {
         case .truncated(let coding): "the \(coding) body ended too early"
         case .bomb(.outputBytes(let limit)): "the decoded body is larger than \(limit) bytes"
         case .bomb(.ratio(let limit)): "the decoded body is more than \(limit) times the size of the coded one"
+        case .tooManyCodings(let count):
+            "the body has \(count) content codings, and no more than \(ContentDecoder.maxChainLength) are undone"
         case .stopped: "decoding was stopped by the receiver"
         }
     }

@@ -31,6 +31,8 @@ package class BagMember: @unchecked Sendable {
     var stepNumber: UInt64 { 0 }
     /// Runs are torn down many at a time.
     var asRun: RunCore? { nil }
+    /// Bags in a bag are ended one after the other, not one within the other: they may be nested as deep as the program likes.
+    var asBag: BagStorage? { nil }
     /// Whether it is this run or stands for it.
     func isOf(_ run: RunCore) -> Bool { self === run }
 
@@ -108,23 +110,57 @@ package final class BagStorage: Sendable {
     private let state = Lock(State())
     /// The shared gate: members read it right after each admission, so that one store ends them all.
     private let closed = Atomic<Bool>(false)
-    private let parent: BagStorage?
+    // Safety: retained in `init` and released by whoever takes it out, which happens when nobody else refers to this bag (see `deinit`). Who
+    // reads it has a reference to this bag or to a bag in it, and so all of its parents are there.
+    /// The bits of the reference; zero for none.
+    private let parentReference: Atomic<UInt>
     package let label: String
 
     package init(label: String, parent: BagStorage? = nil) {
         self.label = label
-        self.parent = parent
+        parentReference = Atomic(parent.map { UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) } ?? 0)
+    }
+
+    /// A chain of parents that nobody else refers to goes link by link; left to itself, each would go within the end of its child.
+    deinit {
+        var next = takeParent()
+        while isKnownUniquelyReferenced(&next) { next = next?.takeParent() }
+    }
+
+    /// Only for whoever has the last reference.
+    private func takeParent() -> BagStorage? {
+        Self.reference(parentReference.exchange(0, ordering: .relaxed))?.takeRetainedValue()
+    }
+
+    private var parent: Unmanaged<BagStorage>? { Self.reference(parentReference.load(ordering: .relaxed)) }
+
+    private static func reference(_ bits: UInt) -> Unmanaged<BagStorage>? {
+        UnsafeRawPointer(bitPattern: bits).map { .fromOpaque($0) }
+    }
+
+    /// The first answer on the way up, this bag's own included.
+    private func firstUpwards<Answer>(_ ask: (BagStorage) -> Answer?) -> Answer? {
+        if let answer = ask(self) { return answer }
+        var next = parent
+        while let ancestor = next {
+            let (answer, parent) = ancestor._withUnsafeGuaranteedRef { (ask($0), $0.parent) }
+            if let answer { return answer }
+            next = parent
+        }
+        return nil
     }
 
     package var count: Int { state.withLock { $0.count } }
 
     package var isClosed: Bool {
         if closed.load(ordering: .sequentiallyConsistent) { return true }
-        return parent?.isClosed ?? false
+        guard parent != nil else { return false }
+        let found = firstUpwards { (bag: BagStorage) -> Bool? in bag.closed.load(ordering: .sequentiallyConsistent) ? true : nil }
+        return found != nil
     }
 
     /// Why the bag (or the nearest ended ancestor) ended.
-    package var endReason: CancelReason? { state.withLock { $0.ended } ?? parent?.endReason }
+    package var endReason: CancelReason? { firstUpwards { bag in bag.state.withLock { $0.ended } } }
 
     /// - Returns: false when the bag has ended, or the member has; it is not in the list then.
     package func insert(_ member: BagMember) -> Bool {
@@ -201,10 +237,28 @@ package final class BagStorage: Sendable {
         }
     }
 
-    /// Ends the bag for ever.
+    /// Ends the bag for ever, and then those in it.
     package func end(_ reason: CancelReason) -> CancelSummary {
+        var children: [BagStorage] = []
+        let summary = endAlone(reason, &children)
+        Self.end(&children, reason)
+        return summary
+    }
+
+    private static func end(_ bags: inout [BagStorage], _ reason: CancelReason) {
+        var next = 0
+        while next < bags.count {
+            let bag = bags[next]
+            next += 1
+            _ = bag.endAlone(reason, &bags)
+        }
+        // The deepest first: each still has its parent then.
+        while bags.popLast() != nil {}
+    }
+
+    private func endAlone(_ reason: CancelReason, _ children: inout [BagStorage]) -> CancelSummary {
         let (list, _) = takeAll(ending: reason)
-        guard list.count > Self.immediateTearDown else { return list.cancel(reason) }
+        guard list.count > Self.immediateTearDown else { return list.cancel(reason, &children) }
         var summary = CancelSummary()
         summary.closed = list.count
         list.cancelInBackground(reason)
@@ -213,7 +267,10 @@ package final class BagStorage: Sendable {
 
     /// Cancels the members of this moment; the bag stays open.
     package func cancelAll(_ reason: CancelReason) -> CancelSummary {
-        takeAll(ending: nil).0.cancel(reason)
+        var children: [BagStorage] = []
+        let summary = takeAll(ending: nil).0.cancel(reason, &children)
+        Self.end(&children, reason)
+        return summary
     }
 
     package func members() -> [BagMember] {
@@ -237,7 +294,9 @@ private struct TakenList: @unchecked Sendable {
     let count: Int
 
     /// All gates close before anything is torn down: a closure released here may look at its siblings.
-    func cancel(_ reason: CancelReason) -> CancelSummary {
+    ///
+    /// - Parameter children: gets the bags among the members, which the caller ends.
+    func cancel(_ reason: CancelReason, _ children: inout [BagStorage]) -> CancelSummary {
         StepDoor.pass(.listTaken, 0)
         var summary = CancelSummary()
         var doomed: [(member: BagMember, aftermath: BagMember.Aftermath)] = []
@@ -252,7 +311,9 @@ private struct TakenList: @unchecked Sendable {
             if aftermath != .none { doomed.append((member, aftermath)) }
         }
         StepDoor.pass(.gatesShut, 0)
-        for (member, aftermath) in doomed { member.settle(aftermath, reason) }
+        for (member, aftermath) in doomed {
+            if let bag = member.asBag { children.append(bag) } else { member.settle(aftermath, reason) }
+        }
         return summary
     }
 

@@ -173,6 +173,7 @@ private final class ChildLink: BagMember, @unchecked Sendable {
         super.init()
     }
 
+    override var asBag: BagStorage? { storage }
     // The child's gate is the parent's too (`BagStorage.isClosed` asks upwards), so it is closed already.
     override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { _ = storage.end(reason) }

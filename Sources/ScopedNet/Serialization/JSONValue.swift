@@ -80,7 +80,14 @@ extension JSONValue: Codable {
         }
     }
 
+    /// Writes the document.
+    ///
+    /// - Throws: `EncodingError` for nesting beyond 512 levels, which no decoder takes and no stack holds.
     public func encode(to encoder: any Encoder) throws {
+        if !isFragment, encoder.codingPath.count >= ParameterStyle.maxDepth {
+            let reason = "nested more than \(ParameterStyle.maxDepth) levels deep"
+            throw EncodingError.invalidValue(self, EncodingError.Context(codingPath: [], debugDescription: reason))
+        }
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()

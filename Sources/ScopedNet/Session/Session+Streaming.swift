@@ -31,14 +31,15 @@ extension Session {
                 stream.finish(error)
             }
         }
+        let canceller = TaskCanceller.ofThisTask()
         let started = request.start(
-            in: bag?.storage ?? TaskScope.bag, origin: CodeOrigin(fileID, line), handlers: consume handlers, stream: stream)
+            in: bag?.storage ?? TaskScope.bag, origin: CodeOrigin(fileID, line), handlers: consume handlers, stream: stream,
+            canceller: canceller)
         let run = started.run
         if started.isRefused {
             throw NetworkError(.refused, phase: .preparing, message: "run \(run.id) is under way", requestID: run.id)
         }
-        let cancellation = TaskCancellation()
-        let head = try await opening.head { _ = run.core.cancel(cancellation.reason) }
+        let head = try await opening.head { canceller.cancel() }
         return StreamedResponse(
             head: head, bytes: StreamedBytes(stream: stream, run: run, coding: head.appliedCoding, limits: configuration.options.decoding)
         )

@@ -145,6 +145,7 @@ public final class FileSink: @unchecked Sendable {
     }
 
     var isPart: Bool { part != nil }
+    private var isDiscarded: Bool { turn.withLock { $0.isDiscarded } }
 
     /// rename(2) replaces devices, FIFOs and sockets, too: for root a download to `/dev/null` would be the end of it.
     static func checkDestination(_ destination: String) throws(NetworkError) {
@@ -193,9 +194,7 @@ public final class FileSink: @unchecked Sendable {
             defer { count += Int64(bytes.count) }
             return try use(part) { (file: DownloadPart) throws(NetworkError) in try file.write(bytes) }
         }
-        guard !turn.withLock({ $0.isDiscarded }) else {
-            throw NetworkError(.cancelled, phase: .receiving, message: "the download has ended")
-        }
+        guard !isDiscarded else { throw .lateDownload }
         try open()
         var rest = bytes
         while !rest.isEmpty {
@@ -218,14 +217,22 @@ public final class FileSink: @unchecked Sendable {
 
     /// Puts the complete file in its place, content codings undone.
     ///
-    /// - Parameter synchronizes: bytes and name are on the device before this returns.
-    package func commit(coding: String? = nil, limits: DecodingLimits = .default, synchronizes: Bool = false) throws(NetworkError) {
+    /// - Parameters:
+    ///   - synchronizes: bytes and name are on the device before this returns.
+    ///   - mayPlace: asked last, behind all that may take as long as the disk likes: nobody finds a file in its place that a run has left
+    ///     behind whose end was told meanwhile.
+    package func commit(
+        coding: String? = nil, limits: DecodingLimits = .default, synchronizes: Bool = false, mayPlace: () -> Bool = { true }
+    ) throws(NetworkError) {
         // Discarded meanwhile, it is removed behind this.
         turn.withLock { $0.isHeld = true }
         defer { release() }
+        guard !isDiscarded else { throw .lateDownload }
         try begin()
         if let part {
-            return try use(part) { (file: DownloadPart) throws(NetworkError) in try file.commit(synchronizes: synchronizes) }
+            return try use(part) { (file: DownloadPart) throws(NetworkError) in
+                try file.commit(synchronizes: synchronizes) { !isDiscarded && mayPlace() }
+            }
         }
         try open()
         if let coding, count > 0, let decoder = ContentDecoder.make(for: coding, limits: limits) { try undo(decoder) }
@@ -237,6 +244,10 @@ public final class FileSink: @unchecked Sendable {
         guard code == 0 else {
             discard()
             throw .file(code, "cannot finish \(destination)")
+        }
+        guard !isDiscarded, mayPlace() else {
+            discard()
+            throw .lateDownload
         }
         try place()
         if synchronizes { Self.synchronizeFolder(of: destination) }
@@ -300,10 +311,11 @@ public final class FileSink: @unchecked Sendable {
         }
     }
 
-    /// Drops what was written; while a writer has the file, as soon as that has returned. Idempotent.
+    /// Drops what was written; while a writer has the file, as soon as that has returned. Idempotent. What comes behind it writes nothing and
+    /// puts nothing in its place.
     package func discard() {
         let isHeld = turn.withLock { turn in
-            if turn.isHeld { turn.isDiscarded = true }
+            turn.isDiscarded = true
             return turn.isHeld
         }
         if !isHeld { remove() }
@@ -323,6 +335,9 @@ extension NetworkError {
     static func nulInPath(_ path: String, _ code: Code) -> NetworkError {
         NetworkError(code, phase: .preparing, message: "the path '\(path)' contains a NUL")
     }
+
+    /// The run has ended, and with it the file.
+    static var lateDownload: NetworkError { NetworkError(.cancelled, phase: .receiving, message: "the download has ended") }
 
     static func file(_ code: Int32, _ what: String) -> NetworkError {
         let text = String(cString: strerror(code))

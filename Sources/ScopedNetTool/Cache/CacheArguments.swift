@@ -49,7 +49,8 @@ enum CacheFolder {
 
     /// The folder of the user's caches, and the names of all in it, in order.
     static func all() throws(ToolFailure) -> (home: String, names: [String]) {
-        let home = try path(of: "")
+        let home: String
+        do throws(StoreError) { home = try StoreConfiguration.cacheHome() } catch { throw ToolFailure(.noInput, "\(error)") }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: home)) ?? []
         return (home, names.filter { StoreInspector.isStore("\(home)/\($0)") }.sorted())
     }

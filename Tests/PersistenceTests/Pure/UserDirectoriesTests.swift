@@ -41,6 +41,23 @@ import Testing
         #expect(cache(home: "/nonexistential") == "/nonexistential/.cache/app")
     }
 
+    @Test(arguments: ["", ".", "..", "../../x", "a/../../b", "/etc/x", "a//b", "a/", "a/.", "a\0b"], [nil, "/var/cache/unit"])
+    func aNameDoesNotLeadOutOfTheFolder(name: String, service: String?) {
+        let directories = UserDirectories(service: service, xdg: "/x", home: "/h", accountHome: "/a")
+        for kind in [UserDirectories.Kind.cache, .state] {
+            let error = #expect(throws: StoreError.self) { try directories.directory(kind, name) }
+            #expect(error?.code == .unavailable)
+        }
+    }
+
+    @Test(arguments: ["..a", "a..", "...", "a/b", "é"]) func namesThatOnlyLookLikeItAreNames(name: String) throws {
+        #expect(try UserDirectories(xdg: "/x").directory(.cache, name) == "/x/\(name)")
+    }
+
+    @Test func theFolderOfAllIsWhereEachIs() throws {
+        #expect(try UserDirectories(xdg: "/x").folderOfAll(.cache) == "/x/")
+    }
+
     @Test(arguments: [(UserDirectories.Kind.cache, "CacheDirectory="), (.state, "StateDirectory=")])
     func withoutAnyTheErrorSaysWhatToSet(kind: UserDirectories.Kind, unit: String) {
         let error = #expect(throws: StoreError.self) { try UserDirectories().directory(kind, "app") }

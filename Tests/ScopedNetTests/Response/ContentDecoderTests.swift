@@ -139,10 +139,17 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "identity", "compress", "gzip, unknown", "unknown, gzip", "gzip;q=1", "gzip, gzip, gzip, gzip, gzip, gzip"])
+    @Test(arguments: ["", "identity", "compress", "gzip, unknown", "unknown, gzip", "gzip;q=1"])
     func otherCodingsAreLeftAlone(_ encoding: String) throws {
         #expect(ContentDecoder.make(for: encoding) == nil)
         #expect(try ContentDecoder.decode([1, 2, 3], contentEncoding: encoding) == nil)
+    }
+
+    /// What cannot be undone is not given out as if it were what was asked for.
+    @Test(arguments: [6, 100]) func moreCodingsThanAnyServerAppliesAreAnError(_ count: Int) throws {
+        let encoding = repeatElement("gzip", count: count).joined(separator: ", ")
+        #expect(throws: ContentDecodingError.tooManyCodings(count)) { try ContentDecoder.decode([1, 2, 3], contentEncoding: encoding) }
+        #expect(try ContentDecoder.decode([], contentEncoding: encoding) == [])
     }
 
     @Test func theOfferListsWhatIsBuiltIn() {

@@ -1,6 +1,7 @@
 import CleanSlate
 import FoundationEssentials
 import ScopedNet
+import ScopedNetTesting
 import Testing
 
 @Suite(.leavesNothing) struct JSONValueTests {
@@ -38,6 +39,30 @@ import Testing
         let deep: Parameters = ["a": Self.wrappers[index](value)]
         let error = #expect(throws: NetworkError.self) { try JSONValue(deep) }
         #expect(error?.code == .invalidParameters)
+    }
+
+    /// 5,000 levels are more than a stack holds.
+    @Test(arguments: [0, 1], [512, 513, 5_000]) func aDocumentTooDeepForAnyDecoderIsNotWritten(_ wrapper: Int, _ levels: Int) throws {
+        var value: JSONValue = 1
+        for _ in 0..<levels { value = wrapper == 0 ? [value] : ["k": value] }
+        if levels == 512 {
+            let text = try JSONEncoder().encode(value)
+            #expect(try JSONDecoder().decode(JSONValue.self, from: text) == value)
+        } else {
+            #expect(throws: EncodingError.self) { try JSONEncoder().encode(value) }
+            #expect(throws: EncodingError.self) { try JSONEncoder().encode(["inside": value]) }
+        }
+    }
+
+    // REQ-8
+    @Test func aRequestWithADocumentTooDeepFails() async throws {
+        var value: JSONValue = 1
+        for _ in 0..<5_000 { value = [value] }
+        let session = Session(configuration: Session.Configuration(transport: MockTransport(), agent: RequestAgent()))
+        let request = session.request("http://h/", method: .post, body: .json(value))
+        let error = await #expect(throws: NetworkError.self) { try await request.value() }
+        #expect(error?.code == .invalidParameters)
+        #expect(error?.message.contains("512 levels") == true, "\(String(describing: error))")
     }
 
     @Test func nestingHasABound() {

@@ -175,6 +175,56 @@ import Testing
         }
     }
 
+    // MARK: The time of those who follow
+
+    /// A cache over a staged transport and a clock moved by hand, and one who follows with a total time of 600 ms.
+    private func withFollower(
+        _ body: (StagedTransport, ManualClock, Run, Task<Result<Data, NetworkError>, Never>) async throws -> Void
+    ) async throws {
+        let folder = TemporaryFolder()
+        let cache = ResponseCache(StoreConfiguration(directory: folder.path + "/cache"))
+        let clock = ManualClock()
+        try await withStage {
+            $0.cache = cache
+            $0.timing = clock
+        } _: { session, stage in
+            let leader = session.request("http://h/").start().run
+            await stage.waitForStarts(1)
+            let follower = session.request("http://h/").options { $0.timeouts.total = .milliseconds(600) }
+            let waiting = Task { () -> Result<Data, NetworkError> in
+                do throws(NetworkError) { return .success(try await follower.value()) } catch { return .failure(error) }
+            }
+            while cache.flights.followerCount < 1 { await Task.yield() }
+            try await body(stage, clock, leader, waiting)
+        }
+        await cache.store.close()
+    }
+
+    @Test func aFollowersTotalTimeIsOverWhileItWaits() async throws {
+        try await withFollower { stage, clock, leader, waiting in
+            clock.advance(by: .milliseconds(600))
+            let result = await waiting.value
+            let error = #expect(throws: NetworkError.self) { try result.get() }
+            #expect(error?.code == .totalTimeout)
+            #expect(stage.started.count == 1, "it asked the server when its time was over")
+            _ = leader.cancel()
+        }
+    }
+
+    /// 600 ms had become 1,204.
+    @Test func aFollowerWhoseLeaderFailsHasWhatIsLeftOfItsTime() async throws {
+        try await withFollower { stage, clock, _, waiting in
+            let begin = clock.now()
+            clock.advance(by: .milliseconds(500))
+            stage.fail(stage.started[0])
+            await stage.waitForStarts(2)
+            #expect(stage.started[1].transfer.deadline == begin + 600_000_000)
+            stage.succeed(stage.started[1])
+            let result = await waiting.value
+            #expect(throws: Never.self) { try result.get() }
+        }
+    }
+
     // MARK: Refreshing many
 
     /// Each is asked for many times at once while it is stale: one refresh goes out for each.

@@ -105,6 +105,17 @@ import Testing
         #expect(folder.names == ["file.scopednet-part", "file.scopednet-resume"])
     }
 
+    @Test func aPartWhoseRunHasEndedStaysAPart() throws {
+        let folder = TemporaryFolder()
+        let part = try makePart(folder) { _ in }
+        try part.restart(record(5))
+        try write("01234", to: part)
+        let error = #expect(throws: NetworkError.self) { try part.commit(synchronizes: false) { false } }
+        #expect(error?.code == .cancelled)
+        #expect(part.close() == 5)
+        #expect(folder.names == ["file.scopednet-part", "file.scopednet-resume"])
+    }
+
     /// What the request was made of must still be there when the answer comes: a shorter part would get a hole.
     @Test func aPartThatIsAnotherByNow() throws {
         let folder = TemporaryFolder()

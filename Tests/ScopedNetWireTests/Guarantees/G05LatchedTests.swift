@@ -1,5 +1,6 @@
 import CleanSlate
 import Foundation
+import Persistence
 import ScopedNetTestServer
 import Testing
 
@@ -131,5 +132,44 @@ import Testing
             let outcome = await task.value
             #expect(outcome == "cancelled task cancelled")
         }
+    }
+
+    /// One form of awaiting a request each.
+    private static func send(_ form: Int, _ session: Session, _ cached: Session, _ url: String) async throws {
+        switch form {
+        case 0: _ = try await session.request(url).value()
+        case 1: _ = try await session.request(url).response()
+        case 2:
+            let bag = DeallocBag()
+            defer { withExtendedLifetime(bag) {} }
+            _ = try await session.request(url).value(in: bag)
+        case 3: _ = try await session.stream(url)
+        case 4: _ = try await session.upload(url, from: Data([1])).value()
+        case 5: for try await _ in cached.request(url).cachedThenFresh() {}
+        default: _ = try await cached.request(url).value()
+        }
+    }
+
+    /// THR-3: where the slot that is free at once was taken before the run heard of the cancellation, a request was sent now and then.
+    @Test(arguments: 0..<7) func aTaskThatIsCancelledAlreadySendsNothing(form: Int) async throws {
+        let folder = TemporaryFolder()
+        let cache = ResponseCache(StoreConfiguration(directory: folder.path + "/cache"))
+        try await withHouse { house in
+            let cached = house.session.with { $0.cache = cache }
+            for _ in 0..<30 {
+                let task = Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    do {
+                        try await Self.send(form, house.session, cached, house.url("/x"))
+                        return "delivered"
+                    } catch { return (error as? NetworkError)?.cancelReason?.description ?? "\(error)" }
+                }
+                let outcome = await task.value
+                #expect(outcome == "task cancelled")
+            }
+            await house.agent.idle()
+            #expect(house.server.connectionsAccepted == 0)
+        }
+        await cache.store.close()
     }
 }

@@ -146,6 +146,34 @@ import Testing
         }
     }
 
+    /// On a thread with a small stack, where one call within the other for each bag would be the end of the program.
+    @Test(arguments: [false, true]) func bagsMayBeNestedAsDeepAsTheProgramLikes(isCancelledOnly: Bool) async throws {
+        try await withStage { session, stage in
+            let ends = Trace()
+            await onSmallStack {
+                var bags = [DeallocBag(label: "top")]
+                for _ in 0..<2_000 { bags.append(bags[bags.count - 1].child(label: "deeper")) }
+                session.request("http://h/").onEnd { if case .cancelled(let reason) = $0 { ends.add("\(reason)") } }.start(
+                    in: bags[bags.count - 1])
+                if isCancelledOnly { bags[0].cancelAll() } else { bags.removeFirst() }
+                #expect(bags.suffix(2).allSatisfy { $0.isEnded && $0.count == 0 })
+            }
+            await session.agent.idle()
+            #expect(ends.lines == [isCancelledOnly ? "explicit" : "owner released"])
+        }
+    }
+
+    private func onSmallStack(_ work: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                work()
+                continuation.resume()
+            }
+            thread.stackSize = 192 << 10
+            thread.start()
+        }
+    }
+
     @Test func aRunMayBeInSeveralBagsAndTheFirstToEndCancelsIt() async throws {
         try await withStage { session, stage in
             let trace = Trace()

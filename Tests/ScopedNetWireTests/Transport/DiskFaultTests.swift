@@ -147,6 +147,38 @@ struct DiskFaultTests {
         #expect(folder.contents(of: "file") == Data("old".utf8))
     }
 
+    /// The disk has hung behind the last byte, and the end of the run has been told by then.
+    @Test(arguments: [true, false]) func aFileThatIsReadyWhenItsRunHasEndedReplacesNothing(isDiscarded: Bool) throws {
+        let folder = TemporaryFolder()
+        _ = folder.write("old", to: "file")
+        let isWanted = Lock(true)
+        let made = Lock<FileSink?>(nil)
+        var calls = FileCalls.system
+        calls.close = { descriptor in
+            if isDiscarded { made.withLock { $0 }?.discard() } else { isWanted.withLock { $0 = false } }
+            return Glibc.close(descriptor)
+        }
+        let sink = FileSink(destination: folder.path + "/file", calls: calls)
+        made.withLock { $0 = sink }
+        try Array("new".utf8).withUnsafeBytes { try sink.write($0) }
+        let error = #expect(throws: NetworkError.self) { try sink.commit { isWanted.withLock { $0 } } }
+        made.withLock { $0 = nil }
+        #expect(error?.code == .cancelled)
+        #expect(folder.contents(of: "file") == Data("old".utf8))
+    }
+
+    /// An empty file would take the place of the old one.
+    @Test func whatIsDiscardedBeforeItsCommitReplacesNothing() throws {
+        let folder = TemporaryFolder()
+        _ = folder.write("old", to: "file")
+        let sink = FileSink(destination: folder.path + "/file")
+        try Array("new".utf8).withUnsafeBytes { try sink.write($0) }
+        sink.discard()
+        #expect(throws: NetworkError.self) { try sink.commit() }
+        #expect(folder.contents(of: "file") == Data("old".utf8))
+        #expect(folder.names == ["file"])
+    }
+
     /// A signal in the middle of a write, and a write of a part, are no errors.
     @Test func writesThatComeShort() throws {
         let folder = TemporaryFolder()

@@ -68,6 +68,25 @@ struct ProgressTests {
         }
     }
 
+    /// SES-6: what is told of is the way of what was asked for, not of an error page or of what a redirect says.
+    @Test(arguments: [false, true], [404, 302]) func bytesOfWhatWasNotAskedForAreNoProgress(toFile: Bool, status: Int) async throws {
+        let folder = TemporaryFolder()
+        try await withWire { wire async throws in
+            let page = ScriptedResponse.status(status).with { $0.body = .repeating(7, count: 100_000) }
+            wire.server.on("/", status == 302 ? page.header("Location", "/there") : page)
+            wire.server.on("/there", .ok(.repeating(7, count: 10)))
+            let down = Gathered<TransferProgress>()
+            if toFile {
+                wire.session.download(wire.url + "/", to: URL(filePath: folder.path + "/file")).onDownloadProgress { down.add($0) }.start()
+            } else {
+                wire.get().onDownloadProgress { down.add($0) }.start()
+            }
+            await wire.agent.idle()
+            if status == 302 { check(down.all, total: 10) } else { #expect(down.all.isEmpty) }
+            #expect(down.all.allSatisfy { $0.completed <= 10 })
+        }
+    }
+
     /// SES-6: a second attempt sends the body again; what the caller sees does not go back.
     @Test func neverGoesBackOverRetries() async throws {
         try await withWire {

@@ -46,6 +46,23 @@ struct StreamedPieceTests {
         }
     }
 
+    @Test(arguments: ["value", "stream", "file"]) func aChainOfAHundredCodingsIsAnErrorInEveryForm(_ form: String) async throws {
+        let folder = TemporaryFolder()
+        try await withWire { wire async throws in
+            let chain = repeatElement("gzip", count: 100).joined(separator: ", ")
+            wire.server.on("/", ScriptedResponse.ok("raw").header("Content-Encoding", chain))
+            let error = await #expect(throws: NetworkError.self) {
+                switch form {
+                case "value": _ = try await wire.get().value()
+                case "stream": for try await _ in try await wire.session.stream(wire.url + "/").bytes {}
+                default: _ = try await wire.session.download(wire.url + "/", to: URL(filePath: folder.path + "/file")).value()
+                }
+            }
+            #expect(error?.code == .contentDecodingFailed)
+            #expect(folder.names.isEmpty)
+        }
+    }
+
     private static func cancelThisTask() { withUnsafeCurrentTask { task in task?.cancel() } }
 
     /// Reads a piece, cancels the run or this task, and reads on.

@@ -1,0 +1,80 @@
+import HTTPTypes
+import Synchronization
+
+/// One flight for each key of the cache: who leads it, and who waits for what another run is getting.
+extension RunCore {
+    func lead(_ cache: ResponseCache, _ key: CacheKey) -> Bool {
+        guard cache.flights.lead(key, self) else { return false }
+        leadsFlight.store(true, ordering: .sequentiallyConsistent)
+        return true
+    }
+
+    func mayShare(_ request: CacheRequest) -> Bool {
+        let policy = template.options.cache
+        return policy.sharesFlights && !policy.write.isEmpty && policy.read != .none && request.method == .get && exchange.body == nil
+            && !drive.hasFollowed && !request.hasCondition && request.fields[.range] == nil && template.destination == nil && !holdsBodies
+    }
+
+    /// Waits for the answer that another run is getting.
+    ///
+    /// - Returns: false when that has just come or failed.
+    func follow(_ visit: CacheVisit) -> Bool {
+        let (cache, key) = (visit.cache, visit.key)
+        // The wait is a part of the time it has: whoever goes himself afterwards has what is left.
+        beginTotalTime()
+        let number = exchangeID.number
+        // Once only: who has waited and found nothing goes himself, and does not queue up again.
+        drive.hasFollowed = true
+        enter(.waiting(number))
+        let follows = cache.flights.follow(key, id, template.options.priority) { [self] in
+            guard takeWait(number) else { return }
+            drive.isCollapsed = true
+            enterCache()
+        }
+        guard follows else {
+            // Whoever else had the run has given it up.
+            guard leave(.waiting(number), for: .idle) else { return true }
+            guard mayGoOn else {
+                abandonWork()
+                return true
+            }
+            return false
+        }
+        let bound = limitFollowing(visit, number)
+        setWait(
+            AnyCancellable { [id] in
+                bound?.cancel()
+                cache.flights.leave(key, id)
+            }, exchange: Self.pathWait(number))
+        StepDoor.pass(.retryWaiting, id)
+        abandonWait(number)
+        return true
+    }
+
+    private func limitFollowing(_ visit: CacheVisit, _ number: UInt64) -> (any Cancellable)? {
+        let limit = FollowLimit(firstByte: template.options.timeouts.firstByte, total: timeLeft)
+        guard let wait = limit.wait else { return nil }
+        return session.timing.schedule(after: wait) { [self] in
+            visit.cache.flights.leave(visit.key, id)
+            guard takeWait(number) else { return }
+            guard case .total = limit else { return enterCacheBlocking(turn: nil) }
+            // What is stored may be better than the error.
+            drive.cache = visit
+            let message = "the total time of \(template.options.timeouts.total ?? .zero) is over"
+            giveUpWaiting(NetworkError(.totalTimeout, phase: .queued, message: message, requestID: id, attempt: exchange.attempt))
+        }
+    }
+
+    /// Others wait for what this run is getting: it goes on for them when its owner has gone.
+    /// Any thread.
+    var leadsOthers: Bool {
+        leadsFlight.load(ordering: .sequentiallyConsistent) && session.configuration.cache?.flights.isFollowed(ledBy: id) == true
+    }
+
+    /// What others wait for is in the cache, or will not be. Any thread, and at the latest when the run leaves the agent.
+    func endFlight() {
+        guard leadsFlight.exchange(false, ordering: .sequentiallyConsistent) else { return }
+        session.configuration.cache?.flights.end(ledBy: id)
+        followersLevel.store(0, ordering: .sequentiallyConsistent)
+    }
+}
