@@ -10,7 +10,7 @@ package let targets: [String: Target] = [
     "mask": fuzzSecretMask,
     "proxy": fuzzProxyEnvironment,
     "redirect": fuzzRedirect,
-    "guard": fuzzAddressGuard,
+    "guard": fuzzAddressFilter,
     "field": fuzzRequestFields,
     "query": fuzzQuery,
     "multipart": fuzzMultipart,

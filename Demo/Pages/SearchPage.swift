@@ -24,7 +24,7 @@ final class SearchPage {
         isSearching = true
         session.get(url.string ?? "search", as: Places.self)
             .options { options in
-                options.repeats = .cancelOldest
+                options.repeats = .replaceRunning
                 options.repeatKey = "search"
             }
             .onSuccess(for: self) { page, places in page.matches = places.matches }

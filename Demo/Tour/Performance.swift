@@ -80,7 +80,7 @@ struct Performance {
         board.closed("URLs")
         try? await board.until("the cancelled ones have settled", within: .seconds(5)) { $0.allSatisfy { $0.isComplete } }
         board.summed("URLs")
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         return problems
     }
 

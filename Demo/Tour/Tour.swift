@@ -27,7 +27,7 @@ struct Tour {
         try await ticket()
         try await album()
         try await memo()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     // MARK: The pages

@@ -19,7 +19,7 @@ public struct NetworkError: Error, Sendable {
             case badResponse, truncatedBody, headersTooLarge, bodyTooLarge, decodingBomb, contentDecodingFailed
             case tooManyRedirects, redirectLoop, redirectRefused, notInCache
             case unacceptableStatus, unacceptableContentType, decodingFailed, authenticationFailed, hookFailed
-            case refused, cancelled, shutdown, resources, other
+            case duplicateRequest, cancelled, shutdown, resources, other
         }
 
         private let name: Name
@@ -58,7 +58,7 @@ public struct NetworkError: Error, Sendable {
         public static let accessRefused = Code(.accessRefused)
 
         // Reaching the server
-        /// The host has no address that the session's ``AddressGuard`` allows, or the way there cannot be guarded.
+        /// The host has no address that the session's ``AddressFilter`` allows, or the way there cannot be guarded.
         public static let addressRefused = Code(.addressRefused)
         public static let nameNotResolved = Code(.nameNotResolved)
         public static let proxyNotResolved = Code(.proxyNotResolved)
@@ -122,7 +122,7 @@ public struct NetworkError: Error, Sendable {
 
         // Endings of our own
         /// *Cancel newest* let the run in flight go on; this start did not become a run.
-        public static let refused = Code(.refused)
+        public static let duplicateRequest = Code(.duplicateRequest)
         /// See ``NetworkError/cancelReason``.
         public static let cancelled = Code(.cancelled)
         /// The session or agent was shut down before the request started.
@@ -155,7 +155,7 @@ public struct NetworkError: Error, Sendable {
         var attempt: Int
         var curlCode: Int32?
         var message: String
-        var requestID: UInt64
+        var runID: UInt64
         var underlying: (any Error)?
         var cancelReason: CancelReason?
         var response: ResponseHead?
@@ -167,13 +167,13 @@ public struct NetworkError: Error, Sendable {
         var responseBytesReceived = false
 
         init(
-            code: Code, phase: Phase, message: String, requestID: UInt64, attempt: Int, curlCode: Int32?, underlying: (any Error)?,
+            code: Code, phase: Phase, message: String, runID: UInt64, attempt: Int, curlCode: Int32?, underlying: (any Error)?,
             cancelReason: CancelReason?
         ) {
             self.code = code
             self.phase = phase
             self.message = message
-            self.requestID = requestID
+            self.runID = runID
             self.attempt = attempt
             self.curlCode = curlCode
             self.underlying = underlying
@@ -186,7 +186,7 @@ public struct NetworkError: Error, Sendable {
             attempt = other.attempt
             curlCode = other.curlCode
             message = other.message
-            requestID = other.requestID
+            runID = other.runID
             underlying = other.underlying
             cancelReason = other.cancelReason
             response = other.response
@@ -227,9 +227,9 @@ public struct NetworkError: Error, Sendable {
         set { mutate { $0.message = newValue } }
     }
     /// The run this happened to; unique in the process.
-    public var requestID: UInt64 {
-        get { storage.requestID }
-        set { mutate { $0.requestID = newValue } }
+    public var runID: UInt64 {
+        get { storage.runID }
+        set { mutate { $0.runID = newValue } }
     }
     /// What the caller's body, decoder or the operating system threw.
     public var underlying: (any Error)? {
@@ -271,19 +271,19 @@ public struct NetworkError: Error, Sendable {
     }
 
     package init(
-        _ code: Code, phase: Phase, message: String, requestID: UInt64 = 0, attempt: Int = 1,
+        _ code: Code, phase: Phase, message: String, runID: UInt64 = 0, attempt: Int = 1,
         curlCode: Int32? = nil, underlying: (any Error)? = nil, cancelReason: CancelReason? = nil
     ) {
         storage = Storage(
-            code: code, phase: phase, message: message.printable, requestID: requestID, attempt: attempt, curlCode: curlCode,
+            code: code, phase: phase, message: message.printable, runID: runID, attempt: attempt, curlCode: curlCode,
             underlying: underlying, cancelReason: cancelReason)
     }
 }
 
 extension NetworkError {
     /// - Parameter phase: `queued` or before when it is certain that nothing was given to the network.
-    package static func cancelled(_ reason: CancelReason, requestID: UInt64, phase: Phase) -> NetworkError {
-        NetworkError(.cancelled, phase: phase, message: "\(reason)", requestID: requestID, cancelReason: reason)
+    package static func cancelled(_ reason: CancelReason, runID: UInt64, phase: Phase) -> NetworkError {
+        NetworkError(.cancelled, phase: phase, message: "\(reason)", runID: runID, cancelReason: reason)
     }
 
     /// One of the six clocks ran out: connectivity, queue, connect, first byte, idle, total.
@@ -301,7 +301,7 @@ extension NetworkError {
     /// False only when it is certain that no byte of the request left this machine's control: then repeating cannot do
     /// the work twice (RFC 9110 section 9.2.2).
     public var mayHaveReachedServer: Bool {
-        phase >= .sending && code != .refused
+        phase >= .sending && code != .duplicateRequest
     }
 
     /// Decodes the body of a failed response, such as an API's error document.

@@ -55,7 +55,7 @@ public final class RequestNotifications: RequestObserver {
             center.post(
                 name: .requestDidComplete, object: event.run,
                 userInfo: [
-                    Key.cancelReason: reason, Key.error: NetworkError.cancelled(reason, requestID: event.run.id, phase: .delivering),
+                    Key.cancelReason: reason, Key.error: NetworkError.cancelled(reason, runID: event.run.id, phase: .delivering),
                 ])
         default: break
         }

@@ -16,16 +16,16 @@ final class PlainOwner: RequestOwner, RequestDelegate {
         request.onUploadProgress(for: self) { owner, _ in owner.values = [] }  // error: nonisolated context
         request.onDownloadProgress(for: self) { owner, _ in owner.values = [] }  // error: nonisolated context
         request.onResponseHead(for: self) { owner, _ in owner.values = [] }  // error: nonisolated context
-        request.onRedirect(for: self) { owner, _ in  // error: nonisolated context
+        request.decideRedirect(for: self) { owner, _ in  // error: nonisolated context
             owner.values = []; return .follow
         }
-        request.onNewBody(for: self) { owner, _ in  // error: nonisolated context
+        request.provideBody(for: self) { owner, _ in  // error: nonisolated context
             owner.values = []; return nil
         }
-        request.onDisposition(for: self) { owner, _ in  // error: nonisolated context
+        request.decideDisposition(for: self) { owner, _ in  // error: nonisolated context
             owner.values = []; return .allow
         }
-        request.onDestination(for: self) { owner, _ in  // error: nonisolated context
+        request.chooseDestination(for: self) { owner, _ in  // error: nonisolated context
             owner.values = []; return URL(filePath: "/tmp/")
         }
         request.start(for: self, onSuccess: { owner, data in owner.values.append(data) })  // error: nonisolated context
@@ -45,7 +45,7 @@ final class PlainOwner: RequestOwner, RequestDelegate {
 
 @MainActor func handsToAnotherActor(_ owner: PlainOwner, _ request: Request<Data>) {
     request.onSuccess(for: owner) { @OtherActor owner, data in owner.values.append(data) }  // error: 'Sendable'
-    request.onRedirect(for: owner) { @OtherActor owner, _ in  // error: 'Sendable'
+    request.decideRedirect(for: owner) { @OtherActor owner, _ in  // error: 'Sendable'
         owner.values = []; return .follow
     }
 }

@@ -20,7 +20,7 @@ final class PlainOwner: RequestDelegate {
 
 @MainActor func sendsAnOwnerOfAHook(_ request: Request<Data>) {
     let owner = PlainOwner()
-    request.onRedirect(for: owner) { owner, _ in
+    request.decideRedirect(for: owner) { owner, _ in
         owner.count += 1; return .follow
     }
     Task.detached { owner.count += 1 }  // error: risks causing data races

@@ -17,16 +17,16 @@ import ScopedNet
             .onUploadProgress(for: self) { owner, _ in owner.values = [] }
             .onDownloadProgress(for: self) { owner, _ in owner.values = [] }
             .onResponseHead(for: self) { owner, _ in owner.values = [] }
-            .onRedirect(for: self) { owner, _ in
+            .decideRedirect(for: self) { owner, _ in
                 owner.values = []; return .follow
             }
-            .onNewBody(for: self) { owner, _ in
+            .provideBody(for: self) { owner, _ in
                 owner.values = []; return nil
             }
-            .onDisposition(for: self) { owner, _ in
+            .decideDisposition(for: self) { owner, _ in
                 owner.values = []; return .allow
             }
-            .onDestination(for: self) { owner, _ in
+            .chooseDestination(for: self) { owner, _ in
                 owner.values = []; return URL(filePath: "/tmp/")
             }
             .onSuccess(for: self) { $0.values.append($1) }
@@ -56,11 +56,11 @@ actor ActorOwner: RequestOwner {
     func register(_ request: Request<Data>) {
         request.onSuccess(for: self) { owner, data in owner.values.append(data) }
             .onEnd(for: self) { owner, _ in owner.values = [] }
-            .onRedirect(for: self) { owner, _ in
+            .decideRedirect(for: self) { owner, _ in
                 owner.values = []; return .follow
             }
             .onSuccess(for: part) { part, data in part.values.append(data) }
-            .onRedirect(for: part) { part, _ in
+            .decideRedirect(for: part) { part, _ in
                 part.values = []; return .follow
             }
             .start(for: self)
@@ -75,7 +75,7 @@ final class SendableOwner: RequestOwner, Sendable {
 
     func register(_ request: Request<Data>) {
         request.onSuccess(for: self) { owner, data in owner.take(data) }
-            .onRedirect(for: self) { owner, _ in
+            .decideRedirect(for: self) { owner, _ in
                 owner.take(Data()); return .follow
             }
             .start(for: self, onSuccess: { owner, data in owner.take(data) }, onEnd: { owner, _ in owner.take(Data()) })
@@ -94,7 +94,7 @@ final class PlainOwner: RequestOwner {
 @MainActor func usesPlainOwner(_ owner: PlainOwner, _ request: Request<Data>) {
     request.onSuccess(for: owner) { owner, data in owner.values.append(data) }
         .onResponse(for: owner) { owner, response in owner.values.append(response.value) }
-        .onRedirect(for: owner) { owner, _ in
+        .decideRedirect(for: owner) { owner, _ in
             await Task.yield()
             owner.values = []
             return .follow

@@ -47,7 +47,7 @@ struct ConformanceClient {
             body: request.body.map { .data(Data($0.utf8)) }
         ).response()
         // A refresh beside it is over, too.
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         return ClientResponse(
             head: .init(status: response.status, fields: response.head.headers.plain),
             body: String(decoding: response.body, as: UTF8.self), interim: interim.heads.withLock { $0 })

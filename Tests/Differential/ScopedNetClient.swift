@@ -28,11 +28,11 @@ struct ScopedNetClient: Client {
             }
             let request = session.request(call.url, method: method, headers: fields, body: call.body.map { .data($0) })
             let response = try await request.response()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             return Reply(
                 status: response.status, body: fingerprint(response.body), fields: Self.named(response.head.headers))
         } catch {
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             return Reply(error: Self.name(of: error), detail: error.description)
         }
     }

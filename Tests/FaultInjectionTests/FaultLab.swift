@@ -154,7 +154,7 @@ final class FaultLab {
         } catch {
             outcome = .failure(error)
         }
-        await agent.idle()
+        await agent.waitUntilIdle()
         var round = Round(calls: faults_disarm(), failed: faults_failed().map { String(cString: $0) })
         if case .failure(let error) = outcome { round.error = error }
         round.problem = await leftBehind(folder, outcome)
@@ -230,7 +230,7 @@ final class FaultLab {
             run.suspend()
             _ = try await session.request(url + "/body").response()
             run.resume()
-            await agent.idle()
+            await agent.waitUntilIdle()
         }
         await session.shutdown()
     }

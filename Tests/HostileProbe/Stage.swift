@@ -140,7 +140,7 @@ final class Stage: Sendable {
         await unrelated.end()
         findings.withLock { unrelated.judge(into: &$0) }
         for agent in [session.agent, others] {
-            expect(await Self.finishes(within: .seconds(20)) { await agent.idle() }, "\(agent.liveCount) runs never end")
+            expect(await Self.finishes(within: .seconds(20)) { await agent.waitUntilIdle() }, "\(agent.liveCount) runs never end")
         }
     }
 

@@ -56,7 +56,7 @@ struct HTTPBinDoorsTests {
         if door == .delegate { request.delegate(sendable: listener ?? Listener(words)) } else { listener?.listen(to: request) }
         let run = listener.map { request.start(for: $0).run }
         listener = nil
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(words.all.isEmpty)
         #expect(run?.status.cancelReason == .ownerReleased)
     }
@@ -69,17 +69,17 @@ extension HTTPBinDoorsTests.Door {
         switch self {
         case .closures:
             request.onSuccess { words.add(.value($0.method)) }.onFailure { words.add(.failure($0.code)) }.start()
-            await agent.idle()
+            await agent.waitUntilIdle()
         case .closuresOfAnOwner:
             let owner = Listener(words)
             owner.listen(to: request)
             request.start(for: owner)
-            await agent.idle()
+            await agent.waitUntilIdle()
         case .delegate:
             let owner = Listener(words)
             request.delegate(sendable: owner)
             request.start()
-            await agent.idle()
+            await agent.waitUntilIdle()
             // Held until then: a delegate is weak.
             withExtendedLifetime(owner) {}
         case .value:

@@ -20,12 +20,12 @@ struct HTTPBinHookTests {
 
     /// The URLs that a hook is asked about, each without its server.
     private let hops = Gathered<String>()
-    private func note(_ hop: RedirectHop) { hops.add("\(hop.number) \(hop.proposed.url.dropFirst(Servers.httpbinURL.count))") }
+    private func note(_ hop: RedirectProposal) { hops.add("\(hop.number) \(hop.proposed.url.dropFirst(Servers.httpbinURL.count))") }
 
     // MARK: Redirects
 
     @Test func everyHopIsAQuestion() async throws {
-        let response = try await session.request(url("/redirect/3")).onRedirect { hop in
+        let response = try await session.request(url("/redirect/3")).decideRedirect { hop in
             note(hop)
             return .follow
         }.response()
@@ -36,7 +36,7 @@ struct HTTPBinHookTests {
 
     @Test func aHopThatIsStoppedIsTheResult() async throws {
         func stopping() -> Request<Data> {
-            session.request(url("/redirect/3")).onRedirect { hop in
+            session.request(url("/redirect/3")).decideRedirect { hop in
                 note(hop)
                 return hop.number < 2 ? .follow : .stop
             }
@@ -52,7 +52,7 @@ struct HTTPBinHookTests {
     }
 
     @Test func anErrorOfAHookEndsTheRun() async throws {
-        let error = try await session.request(url("/redirect/3")).onRedirect { _ in throw NoFurther() }.failure()
+        let error = try await session.request(url("/redirect/3")).decideRedirect { _ in throw NoFurther() }.failure()
         let underlying = error.underlying as? NoFurther
         #expect(error.code == .hookFailed)
         #expect(underlying == NoFurther())
@@ -62,7 +62,7 @@ struct HTTPBinHookTests {
     @Test func aHookChangesWhatIsSentNext() async throws {
         let body = RequestBody.data(Data("the body".utf8), contentType: "text/plain")
         let request = session.post(url("/redirect-to?url=/anything&status_code=302"), body: body, as: Echo.self)
-        let echo = try await request.onRedirect { hop in
+        let echo = try await request.decideRedirect { hop in
             var next = hop.proposed
             next.method = .post
             next.keepsBody = true
@@ -88,7 +88,7 @@ struct HTTPBinHookTests {
         let target = url("/redirect-to?url=/anything&status_code=307")
         let refused = try await session.post(target, body: pieces(), as: Echo.self).failure()
         #expect(refused.code == .bodyNotReplayable)
-        let echo = try await session.post(target, body: pieces(), as: Echo.self).onNewBody { _ in pieces() }.value()
+        let echo = try await session.post(target, body: pieces(), as: Echo.self).provideBody { _ in pieces() }.value()
         #expect(echo.method == "POST")
         #expect(echo.data == "the body")
     }
@@ -101,7 +101,7 @@ struct HTTPBinHookTests {
         func letters(_ count: Int) -> Data { Data((0..<count).map { UInt8(ascii: "a") + UInt8($0 % 26) }) }
         var files: [String?] = []
         for count in [10, 2_000] {
-            let request = session.request(url("/range/\(count)"), decoder: .dataOrFile).onDisposition { arrival in
+            let request = session.request(url("/range/\(count)"), decoder: .dataOrFile).decideDisposition { arrival in
                 (arrival.head.contentLength ?? .max) > 1_000 ? .download(to: target) : .allow
             }
             switch try await request.value() {
@@ -123,7 +123,7 @@ struct HTTPBinHookTests {
         let query: Parameters = ["Content-Disposition": "attachment; filename=\"../../report 1.json\""]
         let text = try QuerySerializer.standard.appending(query, to: url("/response-headers"))
         let asked = Gathered<String>()
-        let file = try await session.download(text, to: folder.file("given")).onDestination { arrival in
+        let file = try await session.download(text, to: folder.file("given")).chooseDestination { arrival in
             asked.add(arrival.suggestedName)
             return inside
         }.value()

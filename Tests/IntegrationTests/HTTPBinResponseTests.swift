@@ -136,7 +136,7 @@ struct HTTPBinResponseTests {
         #expect(response.head.contentLength == nil)
         #expect(response.metrics.bodyBytesReceived == 100_000)
         #expect(written == 100_000)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         let last = progress.all.last
         #expect(last?.completed == 100_000)
     }

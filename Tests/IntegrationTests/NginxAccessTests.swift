@@ -57,7 +57,7 @@ struct NginxAccessTests {
     }
 
     @Test func theLoopbackIsNotPublic() async throws {
-        let session = Servers.session { $0.addressGuard = .publicOnly }
+        let session = Servers.session { $0.addressFilter = .publicOnly }
         let known = try await Evidence.count(of: path)
         let port = Servers.nginx.http ?? 0
         let urls = ["http://127.0.0.1:\(port)", "http://localhost:\(port)", "http://0x7f.1:\(port)", Servers.secureURL]
@@ -73,7 +73,7 @@ struct NginxAccessTests {
 
     @Test func anAddressThatIsAllowedIsReached() async throws {
         let loopback = try AddressRange("127.0.0.1")
-        let session = Servers.session { $0.addressGuard = AddressGuard(allowed: [loopback]) }
+        let session = Servers.session { $0.addressFilter = AddressFilter(allowed: [loopback]) }
         for url in [Servers.nginxURL, Servers.secureURL] {
             let response = try await session.request(url + path).response()
             #expect(response.status == 200)
@@ -84,7 +84,7 @@ struct NginxAccessTests {
     /// The server of a stranger leads inside: the first address may be asked, the second may not.
     @Test(.enabled(if: Servers.httpbin.http != nil, Servers.whyNoHTTPBin)) func aRedirectInsideIsRefused() async throws {
         let allowed = try AddressRange("127.0.0.1")
-        let session = Servers.session { $0.addressGuard = AddressGuard(allowed: [allowed]) }
+        let session = Servers.session { $0.addressFilter = AddressFilter(allowed: [allowed]) }
         let inside = "http://127.0.0.2:\(Servers.nginx.http ?? 0)/"
         let error = try await session.get(Servers.httpbinURL + "/redirect-to", query: ["url": inside]).failure()
         #expect(error.code == .addressRefused)

@@ -28,7 +28,7 @@ struct NginxDownloadTests {
         let run = request.start().run
         for await completed in counts where completed > start + (1 << 20) { break }
         await run.cancelAndWait()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         let reason = run.status.cancelReason
         #expect(reason == .explicit)
         return try #require(PartialDownload.of(file))

@@ -30,7 +30,7 @@ struct NginxMultipartTests {
 
         let request = session.put(server + "/up/form", body: .multipart(form)).onUploadProgress { progress.add($0) }
         let response = try await request.response()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect([201, 204].contains(response.status))
         let last = progress.all.last
         #expect(last == TransferProgress(completed: length, total: length))

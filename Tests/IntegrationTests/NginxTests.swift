@@ -155,7 +155,7 @@ struct NginxTests {
                 if count == 4 { break }
             }
         }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         let evidence = try await Evidence.first(session) { $0.path == "/slow/100M.bin" }
         #expect(evidence.bytes < 10 << 20)
     }
@@ -167,7 +167,7 @@ struct NginxTests {
     }
 
     @Test func aUnixSocketReachesIt() async throws {
-        let local = session.with { $0.transport.unixSocketPath = Servers.folder + "/nginx.sock" }
+        let local = session.with { $0.connection.unixSocketPath = Servers.folder + "/nginx.sock" }
         let response = try await local.request("http://anything/feed.json").response()
         #expect(response.body == (try Servers.file("www/feed.json")))
     }

@@ -42,7 +42,7 @@ import Testing
         exchange.receive("half ")
         exchange.fail(.connectionLost)
         exchange.finish()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(said.lines == ["head 200", "progress 5", "connectionLost"])
     }
 
@@ -84,7 +84,7 @@ import Testing
         exchange.receiveHead()
         exchange.receive("x")
         try await reading.value
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(exchange.isEnded)
     }
 
@@ -96,7 +96,7 @@ import Testing
         #expect(transport.exchanges[0].isCancelled)
         #expect(!transport.exchanges[0].isEnded)
         transport.exchanges[0].fail(.cancelled)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     @Test func afterAShutdownNothingIsAnswered() async {
@@ -181,6 +181,6 @@ import Testing
         executor.runAll()
         let text = await reading.value
         #expect(text == "loaded")
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 }

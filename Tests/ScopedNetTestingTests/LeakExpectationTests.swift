@@ -46,7 +46,7 @@ import Testing
         #expect(text.contains("held by its agent, the bag of ClingingModel"))
         #expect(text.contains("onSuccess(for: self)"))
         await transport.exchange(0).respond(.ok())
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     @Test func anOwnerThatDiesWithTheLastCallbackIsWaitedFor() async {
@@ -110,7 +110,7 @@ import Testing
         #expect(text.contains("started at ScopedNetTestingTests/Models.swift:35, was not cancelled: is it in the owner's bag?"))
         #expect(text.contains("in flight"))
         session.agent.cancelAll()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     @Test func aRequestThatComesToItsOwnEndIsToldOf() async {

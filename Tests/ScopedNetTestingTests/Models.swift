@@ -37,7 +37,7 @@ final class CarelessModel: Sendable {
 }
 
 func mockedSession(_ transport: MockTransport = MockTransport(), _ change: (inout Session.Configuration) -> Void = { _ in }) -> Session {
-    var configuration = Session.Configuration(transport: transport, agent: RequestAgent())
+    var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent())
     change(&configuration)
     return Session(configuration: configuration)
 }

@@ -57,7 +57,7 @@ import Testing
             let transport = MockTransport { _ in .ok() }
             let session = mockedSession(transport)
             attic.keep(session.request("http://h/").start().run)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
         }
         #expect(text.contains("ended, but referenced by you"))
         #expect(text.contains("held by a handle (Run) of yours"))
@@ -87,7 +87,7 @@ import Testing
             let session = mockedSession(MockTransport { _ in .ok() })
             let request = session.request("http://h/")
             request.start()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             attic.keep(request)
         }
         #expect(text.contains("held by request "))
@@ -108,7 +108,7 @@ import Testing
             let transport = MockTransport { _ in .ok() }
             let session = mockedSession(transport)
             session.request("http://h/").onSuccess { _ in attic.keep(DeallocBag(label: "made in a callback")) }.start()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
         }
         #expect(text.contains("made in a callback"))
         attic.clear()

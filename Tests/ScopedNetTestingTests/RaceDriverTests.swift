@@ -15,7 +15,7 @@ struct RaceDriverTests {
         driver.at(step, do: act)
         session.request("http://h/").onSuccess { _ in said.add("success") }.onEnd { said.add("\($0.isCancelled ? "cancelled" : "ended")") }
             .start()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         _ = driver
         return said.lines
     }
@@ -50,7 +50,7 @@ struct RaceDriverTests {
         let bag = DeallocBag()
         driver.at(.beforeAdmission) { _ in bag.end() }
         session.request("http://h/").onSuccess { _ in said.add("success") }.onEnd { said.add("\($0)") }.start(in: bag)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(said.lines.count == 1)
         #expect(said.lines.first?.contains("ownerReleased") == true || said.lines.first?.contains("owner") == true)
     }
@@ -65,7 +65,7 @@ struct RaceDriverTests {
         #expect(said.lines.isEmpty)
         #expect(run.status.stage == .delivering)
         stop.go()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(said.lines == ["success"])
     }
 

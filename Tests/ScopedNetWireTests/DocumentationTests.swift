@@ -257,11 +257,11 @@ private struct Samples: Sendable {
 
         func load(with session: Session) {
             session.request("reports/today")
-                .onRedirect(for: self) { reports, hop in
+                .decideRedirect(for: self) { reports, hop in
                     guard let host = URL(string: hop.proposed.url)?.host, reports.hosts.contains(host) else { return .stop }
                     return .follow
                 }
-                .onDisposition(for: self) { _, arrival in
+                .decideDisposition(for: self) { _, arrival in
                     (arrival.head.contentLength ?? 0) > 50_000_000 ? .cancel : .allow
                 }
                 .onSuccess(for: self) { reports, data in reports.report = data }
@@ -271,7 +271,7 @@ private struct Samples: Sendable {
 
     func document(_ session: Session, folder: URL) async throws -> DataOrFile {
         try await session.request("document", decoder: .dataOrFile)
-            .onDisposition { arrival in
+            .decideDisposition { arrival in
                 (arrival.head.contentLength ?? .max) > 1_000_000 ? .download(to: folder) : .allow
             }
             .value()
@@ -322,7 +322,7 @@ private struct Samples: Sendable {
         func search(_ text: String, with session: Session) {
             session.get("search", query: ["q": text], as: [Post].self)
                 .options { options in
-                    options.repeats = .cancelOldest
+                    options.repeats = .replaceRunning
                     options.repeatKey = "search"
                 }
                 .onSuccess(for: self) { model, posts in model.results = posts }
@@ -404,7 +404,7 @@ private struct Samples: Sendable {
         configuration.tls.certificateAuthority = .file("/etc/cluster/ca.pem")
         configuration.tls.clientCertificate = .files(certificate: "/etc/cluster/me.pem", key: "/etc/cluster/me.key")
         configuration.proxy = .explicit(url: "http://proxy.cluster:3128", bypass: ["localhost", "10.0.0.0/8"])
-        configuration.transport.addressFamily = .ipv4
+        configuration.connection.addressFamily = .ipv4
         configuration.limits.perHost = 12
         return configuration
     }
@@ -413,11 +413,11 @@ private struct Samples: Sendable {
     final class EmptyTransport: Transport {
         func start(_ transfer: TransferRequest, sink: any TransferSink) {
             DispatchQueue.global().async {
-                let turn = TransportTurn()
+                let batch = DeliveryBatch()
                 let head = ResponseHead(status: 204)
-                _ = sink.transfer(transfer.id, didReceive: head, turn: turn)
-                sink.transfer(transfer.id, didFinishWith: TransferResult(head: head), turn: turn)
-                turn.end()
+                _ = sink.transfer(transfer.id, didReceive: head, batch: batch)
+                sink.transfer(transfer.id, didFinishWith: TransferResult(head: head), batch: batch)
+                batch.end()
             }
         }
 
@@ -529,7 +529,7 @@ private struct Samples: Sendable {
             await server.stop()
             throw error
         }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(session.agent.liveCount == 0)
         await server.stop()
     }
@@ -540,7 +540,7 @@ private struct Samples: Sendable {
             let model = Samples.FeedModel(session: session)
             model.load()
             #expect(model.isLoading)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(model.posts.map(\.title) == ["One", "Two"])
             #expect(model.message.isEmpty)
             #expect(!model.isLoading)
@@ -557,7 +557,7 @@ private struct Samples: Sendable {
             try await server.waitForStalls()
             model = nil
             #expect(probe == nil)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             try await server.waitForOpenConnections { $0 == 0 }
         }
     }
@@ -611,12 +611,12 @@ private struct Samples: Sendable {
             server.on("/api/reports/today", .redirect(to: "/api/posts"))
             let reports = Samples.Reports()
             reports.load(with: session)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             // Led to a host that it does not know.
             #expect(reports.report == nil && server.requests.count == 1)
             reports.hosts.insert("127.0.0.1")
             reports.load(with: session)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(reports.report?.isEmpty == false)
 
             let folder = FileManager.default.temporaryDirectory.appending(path: "hooks-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -637,7 +637,7 @@ private struct Samples: Sendable {
         try await visit { _, session, _ in
             let model = Samples.DownloadModel()
             model.save(session, to: file)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(model.file == file && model.fraction == 1)
             if case .succeeded = model.ending {} else { Issue.record("ended with \(String(describing: model.ending))") }
             let saved = try Data(contentsOf: file)
@@ -659,7 +659,7 @@ private struct Samples: Sendable {
             while PartialDownload.of(file)?.bytes != 100_000 { try await Task.sleep(for: .milliseconds(1)) }
             page.pause()
             page.goOn()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(page.fraction == 1)
             let saved = try Data(contentsOf: file)
             #expect(saved.count == 300_000 && server.requests.last?["range"] == "bytes=100000-")
@@ -672,7 +672,7 @@ private struct Samples: Sendable {
             let ticker = Samples.Ticker()
             let bag = DeallocBag()
             ticker.follow(session, in: bag)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(ticker.lines == ["start", "head 200", "success", "end"])
             #expect(bag.count == 0)
         }
@@ -685,7 +685,7 @@ private struct Samples: Sendable {
             let observed = session.with { $0.observers.append(tally) }
             _ = await samples.explain(observed)
             _ = try await samples.titles(observed)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(tally.count == 1)
         }
     }
@@ -702,7 +702,7 @@ private struct Samples: Sendable {
             #expect(one.isEnded && !two.isEnded)
             page = nil
             #expect(two.isEnded)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
         }
     }
 
@@ -710,7 +710,7 @@ private struct Samples: Sendable {
         try await visit { samples, session, server in
             let answer = try await samples.firstAnswer(session, ["never", "posts", "never"])
             #expect(String(decoding: answer, as: UTF8.self).contains("Two"))
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             server.releaseStalls()
         }
     }
@@ -729,7 +729,7 @@ private struct Samples: Sendable {
             server.on("/api/search") { request in .json(#"[{"title": "\#(request.query ?? "")"}]"#) }
             let model = Samples.SearchModel()
             for text in ["s", "sw", "swift"] { model.search(text, with: session) }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(model.results.map(\.title) == ["q=swift"])
         }
     }
@@ -740,7 +740,7 @@ private struct Samples: Sendable {
             let bag = DeallocBag()
             await archive.fetch(session, "posts", in: bag)
             await archive.fetch(session, "health", in: bag)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(await archive.count == 2)
         }
     }
@@ -757,9 +757,9 @@ private struct Samples: Sendable {
 
     @Test func settingsAndOtherTransports() async throws {
         let configuration = Samples().insideTheCluster()
-        #expect(configuration.transport.limits.perHost == 12)
-        #expect(configuration.transport.tls.certificateAuthority == .file("/etc/cluster/ca.pem"))
-        let session = Session(configuration: .init(transport: Samples.EmptyTransport(), agent: RequestAgent()))
+        #expect(configuration.connection.limits.perHost == 12)
+        #expect(configuration.connection.tls.certificateAuthority == .file("/etc/cluster/ca.pem"))
+        let session = Session(configuration: .init(customTransport: Samples.EmptyTransport(), agent: RequestAgent()))
         #expect(try await session.send("http://nowhere.invalid/").status == 204)
         #expect(session.capabilities == nil)
     }

@@ -23,7 +23,7 @@ private final class FeedModel: RequestOwner {
 // swift-format-ignore
 final class FeedModelLeakTests: LeakCheckedTestCase {
     @MainActor func testTheModelGoes() async {
-        var configuration = Session.Configuration(transport: MockTransport(), agent: RequestAgent())
+        var configuration = Session.Configuration(customTransport: MockTransport(), agent: RequestAgent())
         configuration.baseURL = "http://example.test/"
         let session = Session(configuration: configuration)
         await expectDeallocates { FeedModel(session: session) } after: { $0.load() }
@@ -33,7 +33,7 @@ final class FeedModelLeakTests: LeakCheckedTestCase {
 
 // swift-format-ignore
 @MainActor @Test(.noLeaks) func theModelGoesAndItsPostsWereThere() async throws {
-    var configuration = Session.Configuration(transport: MockTransport { _ in .json("[]") }, agent: RequestAgent())
+    var configuration = Session.Configuration(customTransport: MockTransport { _ in .json("[]") }, agent: RequestAgent())
     configuration.baseURL = "http://example.test/"
     let session = Session(configuration: configuration)
     await expectDeallocates { FeedModel(session: session) } after: { $0.load() }

@@ -26,7 +26,7 @@ private struct LimitsSamples: Sendable {
     func sessionForStrangersLinks() throws -> Session {
         var configuration = Session.Configuration()
         configuration.proxy = .none
-        configuration.addressGuard = AddressGuard(
+        configuration.addressFilter = AddressFilter(
             allowed: [try AddressRange("10.1.2.0/24")], denied: [try AddressRange("2001:db8:5::/48")])
         configuration.options.access.ports = [80, 443]
         configuration.options.timeouts.total = .seconds(30)

@@ -73,7 +73,7 @@ private struct ShortWork: Service {
 
     @Test func theWatcherHearsOfAGracefulShutdown() async throws {
         let transport = MockTransport()
-        var configuration = Session.Configuration(transport: transport, agent: RequestAgent())
+        var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent())
         configuration.baseURL = "http://h/"
         let session = Session(configuration: configuration)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

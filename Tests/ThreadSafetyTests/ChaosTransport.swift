@@ -23,15 +23,15 @@ final class ChaosTransport: Transport {
         let choice = random.withLock { $0.next() % 16 }
         queues[lane].async { [self] in
             live[lane].transfers[transfer.id] = sink
-            let turn = TransportTurn()
-            defer { turn.end() }
+            let batch = DeliveryBatch()
+            defer { batch.end() }
             if choice & 1 == 0 {
-                _ = sink.transfer(transfer.id, didReceive: ResponseHead(status: 200), turn: turn)
-                sink.transfer(transfer.id, didReceive: 1, of: 2, turn: turn)
+                _ = sink.transfer(transfer.id, didReceive: ResponseHead(status: 200), batch: batch)
+                sink.transfer(transfer.id, didReceive: 1, of: 2, batch: batch)
             }
             switch choice {
-            case 0..<8: finish(transfer.id, error: nil, turn)
-            case 8..<11: finish(transfer.id, error: NetworkError(.connectionLost, phase: .receiving, message: "chaos"), turn)
+            case 0..<8: finish(transfer.id, error: nil, batch)
+            case 8..<11: finish(transfer.id, error: NetworkError(.connectionLost, phase: .receiving, message: "chaos"), batch)
             case 11..<14: queues[lane].async { self.later(transfer.id) }
             default:
                 // Waits for a cancel, but not for ever.
@@ -41,26 +41,26 @@ final class ChaosTransport: Transport {
     }
 
     private func later(_ id: TransferID) {
-        let turn = TransportTurn()
-        finish(id, error: nil, turn)
-        turn.end()
+        let batch = DeliveryBatch()
+        finish(id, error: nil, batch)
+        batch.end()
     }
 
-    private func finish(_ id: TransferID, error: NetworkError?, _ turn: TransportTurn) {
+    private func finish(_ id: TransferID, error: NetworkError?, _ batch: DeliveryBatch) {
         guard let sink = live[lane(id)].transfers.removeValue(forKey: id) else { return }
         var result = TransferResult(error: error)
         if error == nil {
             result.head = ResponseHead(status: 200)
             result.body = Data([1, 2])
         }
-        sink.transfer(id, didFinishWith: result, turn: turn)
+        sink.transfer(id, didFinishWith: result, batch: batch)
     }
 
     func cancel(_ id: TransferID) {
         queues[lane(id)].async { [self] in
-            let turn = TransportTurn()
-            finish(id, error: NetworkError(.cancelled, phase: .receiving, message: "cancelled"), turn)
-            turn.end()
+            let batch = DeliveryBatch()
+            finish(id, error: NetworkError(.cancelled, phase: .receiving, message: "cancelled"), batch)
+            batch.end()
         }
     }
 

@@ -16,7 +16,7 @@ import Testing
     @Test func manyDieAtOnce() async throws {
         let (threads, rounds, members) = (4, 12, 600)
         let chaos = ChaosTransport()
-        var configuration = Session.Configuration(transport: chaos, agent: RequestAgent())
+        var configuration = Session.Configuration(customTransport: chaos, agent: RequestAgent())
         configuration.limits.perHost = 4
         configuration.limits.total = 8
         let session = Session(configuration: configuration)
@@ -33,7 +33,7 @@ import Testing
                 }
             }
         }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         chaos.settle()
         #expect(tally.ended.load(ordering: .relaxed) == threads * rounds * members)
         #expect(tally.late.load(ordering: .relaxed) == 0)

@@ -136,7 +136,7 @@ import Testing
             _ = run
         }
         arena.session.agent.cancelAll()
-        await arena.session.agent.idle()
+        await arena.session.agent.waitUntilIdle()
     }
 
     /// Keeps the backlog in bounds, so that most runs get through; what hangs is swept away. A pause, no wait: an event for each ending would
@@ -176,7 +176,7 @@ import Testing
     // Defect 20
     @Test func againstAChaoticTransport() async throws {
         let chaos = ChaosTransport()
-        var configuration = Session.Configuration(transport: chaos, agent: RequestAgent())
+        var configuration = Session.Configuration(customTransport: chaos, agent: RequestAgent())
         configuration.limits.perHost = 200
         configuration.limits.total = 200
         let arena = Arena(session: Session(configuration: configuration), url: "http://chaos")
@@ -200,7 +200,7 @@ import Testing
 
     /// Awaits cancelled from eight threads: each is resumed once, and none hangs.
     @Test func awaitsCancelledAtRandom() async throws {
-        var configuration = Session.Configuration(transport: ChaosTransport(), agent: RequestAgent())
+        var configuration = Session.Configuration(customTransport: ChaosTransport(), agent: RequestAgent())
         configuration.limits.perHost = 200
         configuration.limits.total = 200
         let session = Session(configuration: configuration)
@@ -217,7 +217,7 @@ import Testing
                 if index & 255 == 255 { await group.next() }
             }
         }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(resumed.ended.load(ordering: .relaxed) == count)
         #expect(session.agent.liveCount == 0)
     }

@@ -163,7 +163,7 @@ import Testing
     // THR-2
     @Test func severalClosuresAndADelegateFallSilentTogether() async throws {
         let chaos = ChaosTransport()
-        var configuration = Session.Configuration(transport: chaos, agent: RequestAgent())
+        var configuration = Session.Configuration(customTransport: chaos, agent: RequestAgent())
         configuration.limits.perHost = 200
         configuration.limits.total = 200
         let session = Session(configuration: configuration)
@@ -173,7 +173,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for thread in 0..<8 { group.addTask { await Self.attempts(count / 8, seed: UInt64(thread) + 1, session, tally) } }
         }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         chaos.settle()
         let figures = [
             ("runs", tally.runs.load(ordering: .relaxed)), ("calls", tally.calls.load(ordering: .relaxed)),

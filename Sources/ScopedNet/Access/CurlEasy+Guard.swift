@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// What the address guard made of one transfer's connection. Network thread only.
+/// What the address filter made of one transfer's connection. Network thread only.
 final class GuardRecord {
     fileprivate(set) var isOneAdmitted = false
     fileprivate(set) var refused: [(address: String, why: String)] = []
@@ -10,14 +10,14 @@ final class GuardRecord {
 extension CurlEasy {
     /// Asked for every address that libcurl is about to connect to, names resolved.
     func admits(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
-        guard let addressGuard = loop.settings.addressGuard else { return true }
+        guard let addressFilter = loop.settings.addressFilter else { return true }
         let record = guardRecord ?? GuardRecord()
         guardRecord = record
         guard let literal = IPLiteral(address) else {
             record.refused.append(("an address", "of a family that cannot be judged"))
             return false
         }
-        guard let why = addressGuard.refusal(of: literal) else {
+        guard let why = addressFilter.refusal(of: literal) else {
             record.isOneAdmitted = true
             return true
         }
@@ -31,14 +31,14 @@ extension CurlEasy {
         let others = record.refused.count > 1 ? " (and \(record.refused.count - 1) more)" : ""
         let host = transfer?.url.host ?? ""
         let subject = host == first.address ? host : "\(host) leads to \(first.address)"
-        return error(.addressRefused, "\(subject)\(others), refused by the address guard: \(first.why)", phase: .connecting)
+        return error(.addressRefused, "\(subject)\(others), refused by the address filter: \(first.why)", phase: .connecting)
     }
 }
 
 extension EasyProfile {
     /// Nobody can say where a proxy connects to, or who listens on a socket in the file system.
     func checkGuard(for url: RequestURL) throws(NetworkError) {
-        guard settings.addressGuard != nil else { return }
+        guard settings.addressFilter != nil else { return }
         if settings.unixSocketPath != nil { throw .unguarded("a unix socket") }
         switch settings.proxy {
         case .none: break
@@ -53,7 +53,7 @@ extension EasyProfile {
 
     /// What passed the check goes directly, also where libcurl reads the exceptions otherwise than we do.
     func applyGuard(_ options: borrowing CurlOptions, _ easy: CurlEasy) {
-        guard settings.addressGuard != nil else { return }
+        guard settings.addressFilter != nil else { return }
         options.set(CURLOPT_PROXY, "")
         options.set(CURLOPT_NOPROXY, "*")
     }
@@ -63,7 +63,7 @@ extension NetworkError {
     fileprivate static func unguarded(_ what: String) -> NetworkError {
         NetworkError(
             .addressRefused, phase: .preparing,
-            message: "the request would go through \(what), and the address guard cannot see where that leads")
+            message: "the request would go through \(what), and the address filter cannot see where that leads")
     }
 }
 

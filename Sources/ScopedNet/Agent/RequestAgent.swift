@@ -181,7 +181,7 @@ public final class RequestAgent: Sendable {
     /// what is left, its options and buffers, until it has put the transfer away.
     ///
     /// Returns at once, too, when the task is cancelled: look at ``liveCount`` where that may be.
-    public func idle() async {
+    public func waitUntilIdle() async {
         let waiter = Identifier.next()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

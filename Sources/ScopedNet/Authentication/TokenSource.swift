@@ -153,7 +153,7 @@ public final class TokenSource: Sendable {
         continuation?.resume(returning: .failure(Self.cancelled))
     }
 
-    private static var cancelled: NetworkError { .cancelled(.taskCancelled, requestID: 0, phase: .preparing) }
+    private static var cancelled: NetworkError { .cancelled(.taskCancelled, runID: 0, phase: .preparing) }
 
     private static func failed(_ error: (any Error)?) -> NetworkError {
         NetworkError(.authenticationFailed, phase: .preparing, message: "there is no token", underlying: error)

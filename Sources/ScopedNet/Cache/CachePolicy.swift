@@ -69,7 +69,7 @@ public struct CachePolicy: Sendable, Hashable {
 
     /// Whether a request waits for one that is under way for the same URL, and then looks for its answer in the cache; it goes itself when that
     /// is not for it, or has not come within the request's first-byte timeout. Default: true.
-    public var sharesFlights = true
+    public var coalescesRequests = true
 
     public init() {}
 

@@ -2,10 +2,10 @@ import FoundationEssentials
 
 /// The deciding closures of one place: of the options, or of one start.
 package struct HookTable: Sendable {
-    var redirect: Hook<RedirectHop, RedirectAnswer>?
-    var disposition: Hook<ResponseArrival, ResponseDisposition>?
-    var destination: Hook<DownloadArrival, URL>?
-    var newBody: Hook<BodyReplay, RequestBody?>?
+    var redirect: Hook<RedirectProposal, RedirectAnswer>?
+    var disposition: Hook<IncomingResponse, ResponseDisposition>?
+    var destination: Hook<IncomingDownload, URL>?
+    var newBody: Hook<BodyReplayRequest, RequestBody?>?
 
     var isEmpty: Bool { redirect == nil && disposition == nil && destination == nil && newBody == nil }
 
@@ -15,8 +15,8 @@ package struct HookTable: Sendable {
     /// For the census.
     var origins: [String] {
         [
-            redirect.map { "onRedirect at \($0.origin)" }, disposition.map { "onDisposition at \($0.origin)" },
-            destination.map { "onDestination at \($0.origin)" }, newBody.map { "onNewBody at \($0.origin)" },
+            redirect.map { "decideRedirect at \($0.origin)" }, disposition.map { "decideDisposition at \($0.origin)" },
+            destination.map { "chooseDestination at \($0.origin)" }, newBody.map { "provideBody at \($0.origin)" },
         ].compactMap { $0 }
     }
 }

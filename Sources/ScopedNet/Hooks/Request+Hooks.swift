@@ -15,33 +15,33 @@ extension Request {
 
     /// Decides about each redirect that the ``RedirectPolicy`` follows, one after the other. See ``RedirectAnswer``.
     @discardableResult
-    public func onRedirect(
+    public func decideRedirect(
         fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (RedirectHop) async throws -> RedirectAnswer
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (RedirectProposal) async throws -> RedirectAnswer
     ) -> Self {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
     @discardableResult
-    public func onRedirect<Owner: AnyObject & Sendable>(
+    public func decideRedirect<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, RedirectHop) async throws -> RedirectAnswer
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, RedirectProposal) async throws -> RedirectAnswer
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
     @discardableResult
-    public func onRedirect<Owner: AnyObject>(
+    public func decideRedirect<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping (Owner, RedirectHop) async throws -> RedirectAnswer
+        _ body: @escaping (Owner, RedirectProposal) async throws -> RedirectAnswer
     ) -> Self {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
     @discardableResult
-    public func onRedirect<Owner: Actor>(
+    public func decideRedirect<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping @Sendable (isolated Owner, RedirectHop) async throws -> RedirectAnswer
+        _ body: @escaping @Sendable (isolated Owner, RedirectProposal) async throws -> RedirectAnswer
     ) -> Self {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
@@ -51,33 +51,33 @@ extension Request {
     /// Gives another body where one that can be read once has to be sent again. With nil a redirect fails with `bodyNotReplayable`, and a retry
     /// is not made.
     @discardableResult
-    public func onNewBody(
+    public func provideBody(
         fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (BodyReplay) async throws -> RequestBody?
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (BodyReplayRequest) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
     @discardableResult
-    public func onNewBody<Owner: AnyObject & Sendable>(
+    public func provideBody<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, BodyReplay) async throws -> RequestBody?
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, BodyReplayRequest) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
     @discardableResult
-    public func onNewBody<Owner: AnyObject>(
+    public func provideBody<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping (Owner, BodyReplay) async throws -> RequestBody?
+        _ body: @escaping (Owner, BodyReplayRequest) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
     @discardableResult
-    public func onNewBody<Owner: Actor>(
+    public func provideBody<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping @Sendable (isolated Owner, BodyReplay) async throws -> RequestBody?
+        _ body: @escaping @Sendable (isolated Owner, BodyReplayRequest) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
@@ -88,33 +88,33 @@ extension Request {
     /// See ``ResponseDisposition``. Asked once for each attempt that gets so far; not about errors, stored responses, and the
     /// rest of a file that was begun before (``DownloadOptions/resumes``).
     @discardableResult
-    public func onDisposition(
+    public func decideDisposition(
         fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (ResponseArrival) async throws -> ResponseDisposition
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (IncomingResponse) async throws -> ResponseDisposition
     ) -> Self {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
     @discardableResult
-    public func onDisposition<Owner: AnyObject & Sendable>(
+    public func decideDisposition<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, ResponseArrival) async throws -> ResponseDisposition
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, IncomingResponse) async throws -> ResponseDisposition
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
     @discardableResult
-    public func onDisposition<Owner: AnyObject>(
+    public func decideDisposition<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping (Owner, ResponseArrival) async throws -> ResponseDisposition
+        _ body: @escaping (Owner, IncomingResponse) async throws -> ResponseDisposition
     ) -> Self {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
     @discardableResult
-    public func onDisposition<Owner: Actor>(
+    public func decideDisposition<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping @Sendable (isolated Owner, ResponseArrival) async throws -> ResponseDisposition
+        _ body: @escaping @Sendable (isolated Owner, IncomingResponse) async throws -> ResponseDisposition
     ) -> Self {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
@@ -125,33 +125,33 @@ extension Request {
     /// ends with a slash is a folder, and the name in it the server's, made safe, or that of the URL; one that is taken gets a number, and replaces
     /// nothing. Of stored responses, too.
     @discardableResult
-    public func onDestination(
+    public func chooseDestination(
         fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (DownloadArrival) async throws -> URL
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (IncomingDownload) async throws -> URL
     ) -> Self {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
     @discardableResult
-    public func onDestination<Owner: AnyObject & Sendable>(
+    public func chooseDestination<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, DownloadArrival) async throws -> URL
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, IncomingDownload) async throws -> URL
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
     @discardableResult
-    public func onDestination<Owner: AnyObject>(
+    public func chooseDestination<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping (Owner, DownloadArrival) async throws -> URL
+        _ body: @escaping (Owner, IncomingDownload) async throws -> URL
     ) -> Self {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
     @discardableResult
-    public func onDestination<Owner: Actor>(
+    public func chooseDestination<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping @Sendable (isolated Owner, DownloadArrival) async throws -> URL
+        _ body: @escaping @Sendable (isolated Owner, IncomingDownload) async throws -> URL
     ) -> Self {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }

@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// Closures that decide for every run with these options: defaults of a session through ``Session/Configuration/options``, or of one request.
 ///
 /// They live as long as the options: what they capture does, too, so capture no owner here. Hooks of one start belong on the request
-/// (``Request/onRedirect(fileID:line:_:)`` and its like); those go first, and are destroyed when their run ends. <doc:Hooks> has the order.
+/// (``Request/decideRedirect(fileID:line:_:)`` and its like); those go first, and are destroyed when their run ends. <doc:Hooks> has the order.
 ///
 /// A closure runs on its own actor, if it has one, else on the concurrency runtime; never on the network thread, never under a lock. One that
 /// throws fails the run, with its own error where that is a ``NetworkError``, else with `hookFailed`. While it decides the run waits, within
@@ -15,27 +15,27 @@ public struct RequestHooks: Sendable {
     public init() {}
 
     /// Asked before each redirect that the ``RedirectPolicy`` follows, stored ones too. Nil: it is followed. Default: nil.
-    public var redirect: (@Sendable @isolated(any) (RedirectHop) async throws -> RedirectAnswer)? {
+    public var redirect: (@Sendable @isolated(any) (RedirectProposal) async throws -> RedirectAnswer)? {
         get { closure(box?.table.redirect) }
         set { change { $0.redirect = newValue.map { Hook($0, origin: Self.origin) } } }
     }
 
     /// Asked when an accepted response has come over the network, before its body is read. Nil: the body is read. Default: nil.
-    public var disposition: (@Sendable @isolated(any) (ResponseArrival) async throws -> ResponseDisposition)? {
+    public var disposition: (@Sendable @isolated(any) (IncomingResponse) async throws -> ResponseDisposition)? {
         get { closure(box?.table.disposition) }
         set { change { $0.disposition = newValue.map { Hook($0, origin: Self.origin) } } }
     }
 
     /// Asked where the file of a download goes, when its response is accepted and before the first byte is written; of a stored response, too.
     /// Answers a file URL; one that ends with a slash is a folder. Nil: where the download was told to go. Default: nil.
-    public var destination: (@Sendable @isolated(any) (DownloadArrival) async throws -> URL)? {
+    public var destination: (@Sendable @isolated(any) (IncomingDownload) async throws -> URL)? {
         get { closure(box?.table.destination) }
         set { change { $0.destination = newValue.map { Hook($0, origin: Self.origin) } } }
     }
 
     /// Asked for another body where one that can be read once has to be sent again. Nil, or the answer nil: the redirect fails with
     /// `bodyNotReplayable`, the retry is not made. Default: nil.
-    public var newBody: (@Sendable @isolated(any) (BodyReplay) async throws -> RequestBody?)? {
+    public var newBody: (@Sendable @isolated(any) (BodyReplayRequest) async throws -> RequestBody?)? {
         get { closure(box?.table.newBody) }
         set { change { $0.newBody = newValue.map { Hook($0, origin: Self.origin) } } }
     }

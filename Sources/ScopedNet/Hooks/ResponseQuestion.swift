@@ -10,9 +10,9 @@ struct ResponseQuestion: Sendable {
         case fail(any Error)
     }
 
-    let arrival: ResponseArrival
-    let disposition: Hook<ResponseArrival, ResponseDisposition>?
-    let destination: Hook<DownloadArrival, URL>?
+    let arrival: IncomingResponse
+    let disposition: Hook<IncomingResponse, ResponseDisposition>?
+    let destination: Hook<IncomingDownload, URL>?
     /// Where the body goes without hooks, if that is a file.
     let path: String?
     let admit: @Sendable () -> Bool
@@ -31,9 +31,9 @@ struct ResponseQuestion: Sendable {
     }
 
     static func ask(
-        _ hook: Hook<DownloadArrival, URL>, _ arrival: ResponseArrival, _ path: String, _ admit: @escaping @Sendable () -> Bool
+        _ hook: Hook<IncomingDownload, URL>, _ arrival: IncomingResponse, _ path: String, _ admit: @escaping @Sendable () -> Bool
     ) async -> Answer {
-        let question = DownloadArrival(
+        let question = IncomingDownload(
             runID: arrival.runID, url: arrival.url, head: arrival.head, proposed: URL(filePath: path),
             suggestedName: DownloadName.name(contentDisposition: arrival.head["content-disposition"], url: arrival.url))
         switch await hook.ask(question, admit: admit) {
@@ -43,7 +43,7 @@ struct ResponseQuestion: Sendable {
         }
     }
 
-    private static func file(_ file: URL, _ arrival: ResponseArrival, isAllowed: Bool) -> Answer {
+    private static func file(_ file: URL, _ arrival: IncomingResponse, isAllowed: Bool) -> Answer {
         guard isAllowed else {
             let message = "the value of this request is made of its body; ask for a DataOrFile where that may become a download"
             return .fail(NetworkError(.invalidOption, phase: .receiving, message: message))

@@ -40,8 +40,8 @@ extension RunCore {
         return HookQuestion { await question.answer() }
     }
 
-    private func arrival(_ head: ResponseHead) -> ResponseArrival {
-        ResponseArrival(
+    private func arrival(_ head: ResponseHead) -> IncomingResponse {
+        IncomingResponse(
             runID: id, url: intent.url.description, method: intent.method, head: head,
             canBecomeDownload: stream == nil && decoder.takesFile)
     }
@@ -78,7 +78,7 @@ extension RunCore {
 
     private func allow(_ head: ResponseHead, _ held: HeldResponse, _ place: Place) {
         // Before the first byte, and so before its progress.
-        feed?.pushHead(head, from: self, turn: nil)
+        feed?.pushHead(head, from: self, batch: nil)
         if let file = place.file, template.destination == nil { feed?.push(observed: .becameDownload(path: file.destination), from: self) }
         held.settle(.place(place.to, file: place.file))
     }
@@ -88,18 +88,18 @@ extension RunCore {
     /// Network thread, when an attempt has ended.
     ///
     /// - Returns: false when the run has to wait for an answer first, or is over.
-    func hasVerdict(_ held: HeldResponse, _ result: TransferResult, turn: TransportTurn) -> Bool {
+    func hasVerdict(_ held: HeldResponse, _ result: TransferResult, batch: DeliveryBatch) -> Bool {
         let number = exchangeID.number
         guard result.error == nil else {
             drive.held = nil
             // Elsewhere: to cancel a task may call the program.
-            turn.work { [self] in cancelWait(exchange: Self.askWait(number)) }
+            batch.work { [self] in cancelWait(exchange: Self.askWait(number)) }
             guard let verdict = held.giveUp() else { return true }
             if case .fail(let refusal) = verdict {
-                fail(refusal, TransferResult(head: result.head, metrics: result.metrics), turn: turn)
+                fail(refusal, TransferResult(head: result.head, metrics: result.metrics), batch: batch)
                 return false
             }
-            return adopt(verdict, result, turn: turn)
+            return adopt(verdict, result, batch: batch)
         }
         enter(.waiting(number))
         // The run's own total time, as the transfer no longer watches it.
@@ -119,22 +119,22 @@ extension RunCore {
             return false
         }
         drive.held = nil
-        return adopt(known, result, turn: turn)
+        return adopt(known, result, batch: batch)
     }
 
     private func goOn(_ verdict: HeldResponse.Verdict, _ result: TransferResult) {
         guard mayGoOn else { return abandonWork() }
         drive.held = nil
-        let turn = TransportTurn()
-        if adopt(verdict, result, turn: turn) { attemptSettled(result, turn: turn) }
-        turn.end()
+        let batch = DeliveryBatch()
+        if adopt(verdict, result, batch: batch) { attemptSettled(result, batch: batch) }
+        batch.end()
     }
 
     /// - Returns: false when the run is over.
-    private func adopt(_ verdict: HeldResponse.Verdict, _ result: TransferResult, turn: TransportTurn) -> Bool {
+    private func adopt(_ verdict: HeldResponse.Verdict, _ result: TransferResult, batch: DeliveryBatch) -> Bool {
         switch verdict {
         case .fail(let error):
-            fail(error, TransferResult(head: result.head, metrics: result.metrics), turn: turn)
+            fail(error, TransferResult(head: result.head, metrics: result.metrics), batch: batch)
             return false
         case .place(let place, let file):
             drive.file = file
@@ -172,7 +172,7 @@ extension RunCore {
             switch answer {
             case .usual, .cancel: next(run, place)
             case .file(let other): next(run, other)
-            case .fail(let error): run.fail(run.hookError(error), turn: nil)
+            case .fail(let error): run.fail(run.hookError(error), batch: nil)
             }
         }
         return true

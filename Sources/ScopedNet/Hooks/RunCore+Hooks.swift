@@ -51,7 +51,7 @@ extension RunCore {
         ask(question) { run, answer in
             switch answer {
             case .success(let answer): next(run, answer)
-            case .failure(let error): run.fail(run.hookError(error), turn: nil)
+            case .failure(let error): run.fail(run.hookError(error), batch: nil)
             }
         }
     }
@@ -66,10 +66,10 @@ extension RunCore {
         // `cancelled` is said of runs that were.
         guard var own = error as? NetworkError, own.code != .cancelled else {
             return NetworkError(
-                .hookFailed, phase: .receiving, message: "a hook threw \(error)", requestID: id, attempt: attemptNumber,
+                .hookFailed, phase: .receiving, message: "a hook threw \(error)", runID: id, attempt: attemptNumber,
                 underlying: error)
         }
-        own.requestID = id
+        own.runID = id
         own.attempt = attemptNumber
         return own
     }

@@ -46,9 +46,9 @@ extension RunCore {
         return true
     }
 
-    private func redirectHop(_ hop: Hop, _ proposed: NextRequest) -> RedirectHop {
+    private func redirectHop(_ hop: Hop, _ proposed: NextRequest) -> RedirectProposal {
         let fields = (drive.callersHeaders ?? exchange.headers).fields
-        return RedirectHop(
+        return RedirectProposal(
             runID: id, number: drive.visits.count + 1, head: hop.head, isStored: drive.source != .network,
             request: shown(NextExchange(url: exchange.url, method: exchange.method, fields: fields, body: exchange.body)),
             proposed: proposed)
@@ -65,7 +65,7 @@ extension RunCore {
 
     /// With the body asked for, where it needs another one.
     private func follow(_ hop: Hop, _ next: NextExchange) {
-        let replay = BodyReplay(runID: id, reason: .redirect, url: next.url.string, method: next.method)
+        let replay = BodyReplayRequest(runID: id, reason: .redirect, url: next.url.string, method: next.method)
         replayBody(next.body, replay) { run, body in
             do throws(NetworkError) {
                 guard let body else { throw .bodyNotReplayable(RedirectReason.bodyNotReplayable.description, run) }
@@ -73,8 +73,8 @@ extension RunCore {
                 next.replaceBody(body)
                 try next.body?.check(for: next.method)
                 try run.follow(next, visit: hop.visit)
-            } catch { return run.fail(error, hop.result, turn: nil) }
-            run.goToHop(hop, next.url, turn: nil)
+            } catch { return run.fail(error, hop.result, batch: nil) }
+            run.goToHop(hop, next.url, batch: nil)
         }
     }
 
@@ -84,7 +84,7 @@ extension RunCore {
             if changed.fields[.cookie] != nil { drive.hasJarCookies = false }
             drive.authentication?.replaceFields(proposed.headers, by: changed.fields, changed.url)
             follow(hop, changed)
-        } catch { fail(error, hop.result, turn: nil) }
+        } catch { fail(error, hop.result, batch: nil) }
     }
 
     /// The same rules again, for what the program made of it.
@@ -114,12 +114,12 @@ extension RunCore {
     }
 
     /// From here on the redirect is on its way.
-    func goToHop(_ hop: Hop, _ target: RequestURL, turn: TransportTurn?) {
+    func goToHop(_ hop: Hop, _ target: RequestURL, batch: DeliveryBatch?) {
         // Without userinfo, as all that observers hear.
         let origin = (try? RequestURL(hop.visit.url))?.description ?? ""
         feed?.push(observed: .redirected(from: origin, to: target.description, status: hop.head.status), from: self)
         drive.cache = nil
-        enterCacheBlocking(turn: turn)
+        enterCacheBlocking(batch: batch)
     }
 
     // MARK: Stopping
@@ -133,22 +133,22 @@ extension RunCore {
     /// The 3xx is the result. Its body was not meant for anybody, and so is in memory.
     private func stop(at hop: Hop) {
         let result = hop.result
-        guard template.options.validation.accepts(hop.head.status) else { return stand(result, turn: nil) }
+        guard template.options.validation.accepts(hop.head.status) else { return stand(result, batch: nil) }
         guard drive.source != .network || result.metrics.bodyBytesReceived <= Int64(result.body.count) else {
             let message = "the response body exceeds \(template.options.maxBodyBytes) bytes"
-            return fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id), result, turn: nil)
+            return fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, runID: id), result, batch: nil)
         }
         // That of a stored one is told with its body.
-        if drive.source == .network { feed?.pushHead(hop.head, from: self, turn: nil) }
+        if drive.source == .network { feed?.pushHead(hop.head, from: self, batch: nil) }
         if let stream {
             if !result.body.isEmpty { _ = result.body.withUnsafeBytes { stream.offer($0) } }
             stream.finish(nil)
         }
         let isAsked = askForFile(hop.head) { run, place in
             run.drive.file = FileSink(place)
-            run.stand(result, turn: nil)
+            run.stand(result, batch: nil)
         }
-        if !isAsked { stand(result, turn: nil) }
+        if !isAsked { stand(result, batch: nil) }
     }
 }
 

@@ -18,7 +18,7 @@ extension RunCore {
     ///   - body: what would be sent again; nil for none.
     ///   - next: with nil where it cannot be sent again and nobody has another. On this thread, or on one of the concurrency runtime. Not called
     ///     when the hook throws, which ends the run, or the run is cancelled.
-    func replayBody(_ body: RequestBody?, _ replay: BodyReplay, next: @escaping @Sendable (RunCore, BodyForReplay?) -> Void) {
+    func replayBody(_ body: RequestBody?, _ replay: BodyReplayRequest, next: @escaping @Sendable (RunCore, BodyForReplay?) -> Void) {
         guard let body, !body.isReplayable else { return next(self, .same) }
         guard let question = question({ $0.newBody }, { replay }) else { return next(self, nil) }
         ask(question) { (run: RunCore, answer: RequestBody??) in
@@ -31,14 +31,14 @@ extension RunCore {
     /// - Returns: false when the body at hand will do.
     func retryWithNewBody(_ timing: RetryTiming, _ result: TransferResult) -> Bool {
         guard let body = exchange.body, !body.isReplayable else { return false }
-        let replay = BodyReplay(runID: id, reason: .retry, url: exchange.url.string, method: exchange.method)
+        let replay = BodyReplayRequest(runID: id, reason: .retry, url: exchange.url.string, method: exchange.method)
         replayBody(body, replay) { run, answer in
             guard case .new(let body)? = answer else {
                 let reason = RedirectReason.bodyNotReplayable.description
                 run.feed?.push(observed: .retryDecided(reason: reason, after: nil), from: run)
-                return run.settle(result, turn: nil)
+                return run.settle(result, batch: nil)
             }
-            do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result, turn: nil) }
+            do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result, batch: nil) }
             run.again(timing)
         }
         return true
@@ -52,7 +52,7 @@ extension RunCore {
         exchange = TransferRequest(
             url: last.url, method: last.method, headers: try session.headerBlock(next.fields, method: last.method, body: body), body: body,
             options: last.options, wantsProgress: last.wantsProgress, wantsMilestones: last.wantsMilestones, attempt: last.attempt,
-            repeatsSilently: last.repeatsSilently, deadline: last.deadline, requestID: id)
+            repeatsSilently: last.repeatsSilently, deadline: last.deadline, runID: id)
         guard let callers = drive.callersHeaders else { return }
         // What a later exchange begins with, instead of what the cache made of it.
         next.fields = callers.fields
@@ -63,6 +63,6 @@ extension RunCore {
 
 extension NetworkError {
     static func bodyNotReplayable(_ message: String, _ run: RunCore) -> NetworkError {
-        NetworkError(.bodyNotReplayable, phase: .receiving, message: message, requestID: run.id, attempt: run.exchange.attempt)
+        NetworkError(.bodyNotReplayable, phase: .receiving, message: message, runID: run.id, attempt: run.exchange.attempt)
     }
 }

@@ -71,7 +71,7 @@ extension MultipartForm {
     private static func networkError(_ error: any Error) -> NetworkError {
         switch error {
         case let error as NetworkError: error
-        case is CancellationError: .cancelled(.taskCancelled, requestID: 0, phase: .preparing)
+        case is CancellationError: .cancelled(.taskCancelled, runID: 0, phase: .preparing)
         case let error as BodyFailure:
             NetworkError(.bodyStreamFailed, phase: .preparing, message: error.description, underlying: error)
         default: NetworkError(.bodyStreamFailed, phase: .preparing, message: "a part's sequence threw an error", underlying: error)

@@ -39,19 +39,19 @@ package final class EventFeed: Sendable {
 
     // MARK: Pushing (any thread, never the delivery executor's own calls)
 
-    package func push(_ entry: Entry, from run: RunCore, turn: TransportTurn? = nil) {
-        schedule(run, turn) {
+    package func push(_ entry: Entry, from run: RunCore, batch: DeliveryBatch? = nil) {
+        schedule(run, batch) {
             $0.entries.append(entry); return true
         }
     }
 
-    func push(observed kind: RequestEvent.Kind, from run: RunCore, turn: TransportTurn? = nil) {
+    func push(observed kind: RequestEvent.Kind, from run: RunCore, batch: DeliveryBatch? = nil) {
         guard !observers.isEmpty else { return }
         // Until the socket is closed things still arrive; of a cancelled run only the attempt's own end is told.
         if !run.mayGoOn {
             guard case .attemptFinished = kind else { return }
         }
-        push(.observed(RequestEvent(run: info, time: .now, kind: kind)), from: run, turn: turn)
+        push(.observed(RequestEvent(run: info, time: .now, kind: kind)), from: run, batch: batch)
     }
 
     func pushStart(from run: RunCore) {
@@ -64,12 +64,12 @@ package final class EventFeed: Sendable {
         }
     }
 
-    func pushHead(_ head: ResponseHead, from run: RunCore, turn: TransportTurn?) {
-        if hasHandlers { push(.head(head), from: run, turn: turn) }
+    func pushHead(_ head: ResponseHead, from run: RunCore, batch: DeliveryBatch?) {
+        if hasHandlers { push(.head(head), from: run, batch: batch) }
     }
 
-    func pushSent(_ progress: TransferProgress, from run: RunCore, turn: TransportTurn?) {
-        schedule(run, turn) { state in
+    func pushSent(_ progress: TransferProgress, from run: RunCore, batch: DeliveryBatch?) {
+        schedule(run, batch) { state in
             defer { state.sent = progress }
             guard state.sent == nil else { return false }
             state.entries.append(.sent(progress))
@@ -78,8 +78,8 @@ package final class EventFeed: Sendable {
     }
 
     /// - Parameter restarts: another file begins; the count goes back to it.
-    func pushReceived(_ progress: TransferProgress, restarts: Bool = false, from run: RunCore, turn: TransportTurn?) {
-        schedule(run, turn) { state in
+    func pushReceived(_ progress: TransferProgress, restarts: Bool = false, from run: RunCore, batch: DeliveryBatch?) {
+        schedule(run, batch) { state in
             defer { state.received = progress }
             if restarts { state.receivedReported = TransferProgress(completed: -1, total: nil) }
             guard state.received == nil else { return false }
@@ -91,21 +91,21 @@ package final class EventFeed: Sendable {
     /// The complete counts, always reported before the success.
     ///
     /// - Parameter offset: where the body begins in the file it is the rest of.
-    func pushFinalProgress(_ metrics: TransferMetrics, offset: Int64 = 0, hasBody: Bool, from run: RunCore, turn: TransportTurn?) {
+    func pushFinalProgress(_ metrics: TransferMetrics, offset: Int64 = 0, hasBody: Bool, from run: RunCore, batch: DeliveryBatch?) {
         guard run.exchange.wantsProgress else { return }
-        if hasBody { pushSent(TransferProgress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, turn: turn) }
+        if hasBody { pushSent(TransferProgress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, batch: batch) }
         let received = offset + metrics.bodyBytesReceived
-        pushReceived(TransferProgress(completed: received, total: received), from: run, turn: turn)
+        pushReceived(TransferProgress(completed: received, total: received), from: run, batch: batch)
     }
 
-    private func schedule(_ run: RunCore, _ turn: TransportTurn?, _ change: (inout State) -> Bool) {
+    private func schedule(_ run: RunCore, _ batch: DeliveryBatch?, _ change: (inout State) -> Bool) {
         let mustSchedule = state.withLock { state -> Bool in
             guard change(&state), !state.isScheduled else { return false }
             state.isScheduled = true
             return true
         }
         guard mustSchedule else { return }
-        if let turn { turn.deliver(.run(run, .events), on: run.lane) } else { run.lane.enqueue(.run(run, .events)) }
+        if let batch { batch.deliver(.run(run, .events), on: run.lane) } else { run.lane.enqueue(.run(run, .events)) }
     }
 
     // MARK: Taking (delivery executor)

@@ -92,7 +92,7 @@ public struct TransferProgress: Sendable, Hashable {
 
 /// Who a run is: what observers and delegates tell runs apart by.
 public final class RunInfo: Sendable {
-    /// The same as ``Run/id`` and, in errors, ``NetworkError/requestID``. Unique in the process.
+    /// The same as ``Run/id`` and, in errors, ``NetworkError/runID``. Unique in the process.
     public let id: UInt64
     /// The ``Request`` object this is a run of.
     public let requestID: UInt64

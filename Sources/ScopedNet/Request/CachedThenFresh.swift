@@ -47,7 +47,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
                 throw error
             case nil:
                 isOver = true
-                if Task.isCancelled { throw NetworkError.cancelled(TaskCancellation().reason, requestID: 0, phase: .awaitingResponse) }
+                if Task.isCancelled { throw NetworkError.cancelled(TaskCancellation().reason, runID: 0, phase: .awaitingResponse) }
                 return nil
             }
         }
@@ -72,7 +72,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
         let scope = bag?.storage ?? TaskScope.bag
         if case .refused(let existing) = request.start(in: scope, origin: origin, handlers: consume handlers, canceller: canceller) {
             let message = "run \(existing.id) is under way"
-            continuation.yield(.failure(NetworkError(.refused, phase: .preparing, message: message, requestID: existing.id)))
+            continuation.yield(.failure(NetworkError(.duplicateRequest, phase: .preparing, message: message, runID: existing.id)))
             continuation.finish()
         }
         return results

@@ -13,7 +13,7 @@ public struct CancelReason: Hashable, Sendable, CustomStringConvertible {
     public static let ownerReleased = CancelReason(.ownerReleased)
     /// The last handle was dropped, under ``ReleaseStrategy/cancelOnRelease``.
     public static let requestReleased = CancelReason(.requestReleased)
-    /// A newer run took its place, under ``RepeatStrategy/cancelOldest``.
+    /// A newer run took its place, under ``RepeatStrategy/replaceRunning``.
     public static let replaced = CancelReason(.replaced)
     /// The Swift task that awaited it was cancelled.
     public static let taskCancelled = CancelReason(.taskCancelled)

@@ -4,7 +4,7 @@ extension Request {
     /// Cancelling the task cancels the run promptly: the wait ends on the next turn of the delivery executor, whatever the network does.
     ///
     /// - Parameter bag: ends the run too, if given.
-    /// - Throws: ``NetworkError``; a cancellation is its code `cancelled` with the reason, a refused start its code `refused`.
+    /// - Throws: ``NetworkError``; a cancellation is its code `cancelled` with the reason, a refused start its code `duplicateRequest`.
     public func value(in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line) async throws(NetworkError) -> Value {
         try await response(in: bag, fileID: fileID, line: line).value
     }
@@ -31,14 +31,15 @@ extension Request {
                 var handlers = RunHandlers()
                 handlers.resolve = { continuation.resume(returning: $0) }
                 // What the cache has at once needs no other thread: the task goes on here.
-                let turn = session.configuration.cache == nil ? nil : TransportTurn()
-                let started = start(in: scope, origin: origin, handlers: consume handlers, turn: turn, canceller: canceller)
+                let batch = session.configuration.cache == nil ? nil : DeliveryBatch()
+                let started = start(in: scope, origin: origin, handlers: consume handlers, batch: batch, canceller: canceller)
                 if case .refused(let existing) = started {
                     continuation.resume(
                         returning: .failure(
-                            NetworkError(.refused, phase: .preparing, message: "run \(existing.id) is under way", requestID: existing.id)))
+                            NetworkError(
+                                .duplicateRequest, phase: .preparing, message: "run \(existing.id) is under way", runID: existing.id)))
                 }
-                turn?.endResuming()
+                batch?.endResuming()
             }
         } onCancel: {
             canceller.cancel()

@@ -77,7 +77,7 @@ public final class Request<Value: Sendable>: Sendable {
 
     package func start(
         in bag: BagStorage?, origin: CodeOrigin, handlers extra: consuming RunHandlers? = nil, stream: BodyStream? = nil,
-        turn: TransportTurn? = nil, canceller: TaskCanceller? = nil
+        batch: DeliveryBatch? = nil, canceller: TaskCanceller? = nil
     ) -> StartResult {
         var handlers = RunHandlers()
         var (token, description, known) = state.withLock { state in
@@ -124,7 +124,7 @@ public final class Request<Value: Sendable>: Sendable {
         StepDoor.pass(.afterLink, run.id)
         // Before anything is sent: the task that awaits it may have been cancelled already.
         canceller?.arm(run)
-        run.begin(turn: turn)
+        run.begin(batch: batch)
         return .started(handle)
     }
 

@@ -56,7 +56,7 @@ extension RunCore {
         let timer = session.timing.schedule(after: left) { [self] in
             guard takeWait(number) else { return }
             let message = "the total time of \(total) is over, and the hook, handler or token source it waits for has not answered"
-            giveUpWaiting(NetworkError(.totalTimeout, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt))
+            giveUpWaiting(NetworkError(.totalTimeout, phase: .receiving, message: message, runID: id, attempt: exchange.attempt))
         }
         setWait(timer, exchange: number)
     }

@@ -12,14 +12,14 @@ extension RunCore {
     }
 
     /// Before the first exchange asks the cache: stored responses may depend on who asks. Caller's thread.
-    func beginAuthenticated(turn: TransportTurn?) {
+    func beginAuthenticated(batch: DeliveryBatch?) {
         let options = template.options.authentication
         if case .failure(var error) = options.place {
-            error.requestID = id
-            return fail(error, turn: nil)
+            error.runID = id
+            return fail(error, batch: nil)
         }
         // What a renewal sends itself does not wait for its end.
-        if case .tokens(let source) = options.kind, source.isRenewingHere { return enterFirst(turn) }
+        if case .tokens(let source) = options.kind, source.isRenewingHere { return enterFirst(batch) }
         let state = RunAuthentication(options, store: session.configuration.credentials, home: template.url)
         drive.authentication = state
         state.noteFields(intent.headers.fields, template.url)
@@ -27,17 +27,17 @@ extension RunCore {
             beginTotalTime()
             return ask({ await source.result(insteadOf: nil) }) { run, token in run.goOn(withFirst: token) }
         }
-        goOn(withFirst: state.volunteer(template.url), turn)
+        goOn(withFirst: state.volunteer(template.url), batch)
     }
 
     private func goOn(withFirst token: Result<String, NetworkError>) {
         switch token {
         case .success(let token): goOn(withFirst: drive.authentication?.token(token, template.url), nil)
-        case .failure(let error): fail(numbered(error), turn: nil)
+        case .failure(let error): fail(numbered(error), batch: nil)
         }
     }
 
-    private func goOn(withFirst answer: RunAuthentication.Answer?, _ turn: TransportTurn?) {
+    private func goOn(withFirst answer: RunAuthentication.Answer?, _ batch: DeliveryBatch?) {
         let forProxy = volunteerToProxy(template.url)
         if answer != nil || forProxy != nil {
             let first = exchange
@@ -46,11 +46,11 @@ extension RunCore {
                 try put(answer, into: &fields, isProxy: false, first)
                 try put(forProxy, into: &fields, isProxy: true, first)
                 exchange = first.with(try session.headerBlock(fields, method: first.method, body: first.body))
-            } catch { return fail(numbered(error), turn: nil) }
+            } catch { return fail(numbered(error), batch: nil) }
         }
-        // After a question no turn is left, and this thread is not one to block.
-        if case .tokens = template.options.authentication.kind, turn == nil { return enterCacheBlocking(turn: nil) }
-        enterFirst(turn)
+        // After a question no batch is left, and this thread is not one to block.
+        if case .tokens = template.options.authentication.kind, batch == nil { return enterCacheBlocking(batch: nil) }
+        enterFirst(batch)
     }
 
     private func volunteerToProxy(_ url: RequestURL) -> RunAuthentication.Answer? {
@@ -60,7 +60,7 @@ extension RunCore {
 
     func numbered(_ error: NetworkError) -> NetworkError {
         var error = error
-        error.requestID = id
+        error.runID = id
         error.attempt = exchange.attempt
         return error
     }

@@ -7,8 +7,8 @@ import Synchronization
 extension RunCore {
     /// The first door of an exchange.
     ///
-    /// - Parameter turn: of the thread that is here; nil for none.
-    func enterCache(_ turn: TransportTurn? = nil) {
+    /// - Parameter batch: of the thread that is here; nil for none.
+    func enterCache(_ batch: DeliveryBatch? = nil) {
         // The rest of a file is no response that a cache knows.
         guard let cache = session.configuration.cache, drive.download?.asked == nil else { return goToNetwork() }
         var policy = template.options.cache
@@ -26,7 +26,7 @@ extension RunCore {
         guard isSearched, policy != .off else {
             return decide(strategy, request, key, cache, CacheLookupResult(ticket: nil))
         }
-        if let found = cache.cached(key) { return decide(strategy, request, key, cache, found, turn) }
+        if let found = cache.cached(key) { return decide(strategy, request, key, cache, found, batch) }
         StepDoor.pass(.cacheAsked, id)
         waitForDisk { [id] in
             let found = cache.load(key)
@@ -39,18 +39,18 @@ extension RunCore {
     }
 
     /// Does what may wait for a disk, in the batch at hand or at once.
-    func block(_ turn: TransportTurn?, _ job: @escaping BlockingPool.Job) {
+    func block(_ batch: DeliveryBatch?, _ job: @escaping BlockingPool.Job) {
         let group =
             template.destination.map { BlockingPool.Group(folderOf: $0) } ?? .init(session.configuration.cache ?? session as AnyObject)
-        if let turn { turn.block(group, job) } else { BlockingPool.shared.submit(group, job) }
+        if let batch { batch.block(group, job) } else { BlockingPool.shared.submit(group, job) }
     }
 
     /// Keys are made by the program's own function, and the first hash of a secret reads a file: neither is for the network's thread, nor for a
     /// timer's.
-    func enterCacheBlocking(turn: TransportTurn?) {
+    func enterCacheBlocking(batch: DeliveryBatch?) {
         guard session.configuration.cache != nil else { return goToNetwork() }
         enter(.working)
-        block(turn) { [self] in
+        block(batch) { [self] in
             guard mayGoOn else { return abandonWork() }
             enter(.idle)
             enterCache()
@@ -59,11 +59,11 @@ extension RunCore {
 
     private func decide(
         _ strategy: CacheStrategy, _ request: CacheRequest, _ key: CacheKey, _ cache: ResponseCache, _ found: CacheLookupResult,
-        _ turn: TransportTurn? = nil
+        _ batch: DeliveryBatch? = nil
     ) {
         switch strategy.decide(request, candidates: found.responses, now: cache.clock()) {
         case .serve(let answer):
-            serve(answer, CacheUse(cache, key, found), isValidated: false, turn: turn)
+            serve(answer, CacheUse(cache, key, found), isValidated: false, batch: batch)
         case .serveAndForward(let answer, let forward):
             if forward.strategy.policy.read == .thenNetwork {
                 drive.cache = CacheVisit(cache, key, found, forward)
@@ -74,7 +74,7 @@ extension RunCore {
                 send(forward.asked)
             } else {
                 refresh(CacheVisit(cache, key, found, forward, isRefresh: true))
-                serve(answer, CacheUse(cache, key, found), isValidated: false, turn: nil)
+                serve(answer, CacheUse(cache, key, found), isValidated: false, batch: nil)
             }
         case .forward(var forward):
             // A file has room for a body that memory has not, and is written by the transfer alone: no beginning is joined to it.
@@ -88,10 +88,10 @@ extension RunCore {
             note(status)
             // The 504 that RFC 9111 section 5.2.1.7 wants made here is a response only for those who accept it as one.
             if template.options.validation.accepts(head.status) {
-                return conclude(TransferResult(head: ResponseHead(head)), source: .cache, turn: nil)
+                return conclude(TransferResult(head: ResponseHead(head)), source: .cache, batch: nil)
             }
             let message = "nothing stored may be used, and the server must not be asked"
-            fail(NetworkError(.notInCache, phase: .preparing, message: message, requestID: id, attempt: exchange.attempt), turn: nil)
+            fail(NetworkError(.notInCache, phase: .preparing, message: message, runID: id, attempt: exchange.attempt), batch: nil)
         }
     }
 
@@ -114,8 +114,8 @@ extension RunCore {
                 url: exchange.url, method: exchange.method, headers: isRenewed ? authorizedForRetry(headers) : headers,
                 body: exchange.body, options: exchange.options,
                 wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
-                repeatsSilently: exchange.repeatsSilently, deadline: exchange.deadline, requestID: id)
-        } catch { return fail(error, turn: nil) }
+                repeatsSilently: exchange.repeatsSilently, deadline: exchange.deadline, runID: id)
+        } catch { return fail(error, batch: nil) }
         goToNetwork()
     }
 
@@ -140,7 +140,7 @@ extension RunCore {
         run.exchange = TransferRequest(
             url: exchange.url, method: exchange.method, headers: drive.callersHeaders ?? exchange.headers, body: exchange.body,
             options: exchange.options, wantsMilestones: exchange.wantsMilestones, repeatsSilently: exchange.repeatsSilently,
-            requestID: run.id)
+            runID: run.id)
         run.drive.isRefresh = true
         // How it came there decides about cookies.
         run.drive.hasJarCookies = drive.hasJarCookies
@@ -155,7 +155,7 @@ extension RunCore {
         var policy = template.options.cache
         if policy.read == .only || CacheControl(request: request.fields).onlyIfCached {
             let message = "a stream is never read out of the cache, and the network is out of bounds"
-            return fail(NetworkError(.invalidOption, phase: .preparing, message: message, requestID: id), turn: nil)
+            return fail(NetworkError(.invalidOption, phase: .preparing, message: message, runID: id), batch: nil)
         }
         guard !request.method.isKnownSafe, !policy.keeps(request.method) else { return goToNetwork() }
         policy.read = .none
@@ -226,12 +226,12 @@ extension RunCore {
     /// An attempt has ended. Network thread.
     ///
     /// - Returns: false when the cache took over.
-    func passThroughCache(_ visit: CacheVisit, _ result: TransferResult, turn: TransportTurn?) -> Bool {
+    func passThroughCache(_ visit: CacheVisit, _ result: TransferResult, batch: DeliveryBatch?) -> Bool {
         guard result.error == nil, let outcome = visit.outcome else { return true }
         drive.cacheStatus = outcome.status
         if case .received = outcome.answer, !visit.changesStored { return true }
         enter(.working)
-        block(turn) { [self] in
+        block(batch) { [self] in
             visit.applyChanges()
             guard mayGoOn else { return abandonWork() }
             enter(.idle)
@@ -242,10 +242,10 @@ extension RunCore {
 
     private func answer(_ outcome: CacheOutcome, _ visit: CacheVisit, _ result: TransferResult) {
         switch outcome.answer {
-        case .received: conclude(result, turn: nil)
+        case .received: conclude(result, batch: nil)
         case .stored(let answer):
             // An error that a stale response takes the place of says nothing about it.
-            serve(answer, CacheUse(visit), isValidated: outcome.storage.reason != .staleIsBetter, turn: nil)
+            serve(answer, CacheUse(visit), isValidated: outcome.storage.reason != .staleIsBetter, batch: nil)
         case .again(let forward): again(forward, visit)
         case .joined(let head, let pieces):
             guard let body = visit.joined(pieces, result.body) else {
@@ -257,7 +257,7 @@ extension RunCore {
             // What is stored is put together once more from the pieces, by the same rules.
             whole.body = body
             drive.joined = result.body
-            conclude(whole, turn: nil)
+            conclude(whole, batch: nil)
         }
     }
 
@@ -274,26 +274,26 @@ extension RunCore {
         switch visit.forward.failed(now: visit.cache.clock()) {
         case .fail: return false
         case .stored(let answer):
-            serve(answer, CacheUse(visit), isValidated: false, turn: nil)
+            serve(answer, CacheUse(visit), isValidated: false, batch: nil)
             return true
         case .unavailable(let head, let status):
             drive.cache = nil
             note(status)
             // Else the reason why no response came says more than a 504 that no server has sent.
             guard template.options.validation.accepts(head.status) else { return false }
-            conclude(TransferResult(head: ResponseHead(head)), source: .cache, turn: nil)
+            conclude(TransferResult(head: ResponseHead(head)), source: .cache, batch: nil)
             return true
         }
     }
 
     /// As ``storeInCache(_:)``, and goes on: on the blocking pool where a file is read for it, else here.
-    func storeInCache(_ result: TransferResult, turn: TransportTurn?, then goOn: @escaping @Sendable (RunCore, TransportTurn?) -> Void) {
-        guard let turn, drive.cache?.readsStoredBodies == true else {
+    func storeInCache(_ result: TransferResult, batch: DeliveryBatch?, then goOn: @escaping @Sendable (RunCore, DeliveryBatch?) -> Void) {
+        guard let batch, drive.cache?.readsStoredBodies == true else {
             storeInCache(result)
-            return goOn(self, turn)
+            return goOn(self, batch)
         }
         enter(.working)
-        block(turn) { [self] in
+        block(batch) { [self] in
             guard mayGoOn else { return abandonWork() }
             storeInCache(result)
             enter(.idle)

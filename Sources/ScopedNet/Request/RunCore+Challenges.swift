@@ -20,30 +20,30 @@ extension RunCore {
     }
 
     /// - Returns: true when the run goes on, or ends, because of it.
-    func answersChallenge(_ head: ResponseHead, _ result: TransferResult, _ source: ResponseSource, turn: TransportTurn?) -> Bool {
+    func answersChallenge(_ head: ResponseHead, _ result: TransferResult, _ source: ResponseSource, batch: DeliveryBatch?) -> Bool {
         guard let state = drive.authentication, !state.isDeclined else { return false }
         guard head.status == 401 || head.status == 407 else {
             if source != .cache { state.accepted(head, exchange.url) }
             return false
         }
-        if source == .cache { return passesStoredRefusal(state, turn: turn) }
+        if source == .cache { return passesStoredRefusal(state, batch: batch) }
         guard let plan = challengePlan(head) else { return false }
-        return carryOut(plan, head, result, turn: turn)
+        return carryOut(plan, head, result, batch: batch)
     }
 
-    private func carryOut(_ plan: RunAuthentication.Plan, _ head: ResponseHead, _ result: TransferResult, turn: TransportTurn?) -> Bool {
+    private func carryOut(_ plan: RunAuthentication.Plan, _ head: ResponseHead, _ result: TransferResult, batch: DeliveryBatch?) -> Bool {
         StepDoor.pass(.challengeDecided, id)
         switch plan {
         case .deliver:
-            tell(head, answer: nil, turn: turn)
+            tell(head, answer: nil, batch: batch)
             return false
         case .answer(let answer):
-            tell(head, answer: answer.scheme, turn: turn)
-            send(answer, result, turn: turn)
+            tell(head, answer: answer.scheme, batch: batch)
+            send(answer, result, batch: batch)
         case .token(let source, let refused):
-            tell(head, answer: .bearer, turn: turn)
+            tell(head, answer: .bearer, batch: batch)
             guard canReplayBody else {
-                refuseForBody(result, turn: turn)
+                refuseForBody(result, batch: batch)
                 return true
             }
             ask({ await source.result(insteadOf: refused) }) { run, token in run.goOn(with: token, result) }
@@ -57,13 +57,13 @@ extension RunCore {
         return true
     }
 
-    private func tell(_ head: ResponseHead, answer: ChallengeStrategy.Scheme?, turn: TransportTurn?) {
+    private func tell(_ head: ResponseHead, answer: ChallengeStrategy.Scheme?, batch: DeliveryBatch?) {
         guard let feed, !feed.observers.isEmpty else { return }
         let isProxy = head.status == 407
         let realm = RunAuthentication.challenges(head).first?.realm ?? ""
         let origin = isProxy ? session.link.proxyOrigin(for: exchange.url) ?? exchange.url.origin : exchange.url.origin
         let space = ProtectionSpace(origin: origin, realm: realm, isProxy: isProxy)
-        feed.push(observed: .challenged(space, status: head.status, answer: answer?.rawValue), from: self, turn: turn)
+        feed.push(observed: .challenged(space, status: head.status, answer: answer?.rawValue), from: self, batch: batch)
     }
 
     // MARK: Answers of the program
@@ -72,8 +72,8 @@ extension RunCore {
         switch token {
         case .success(let token):
             guard let answer = drive.authentication?.token(token, exchange.url, isVolunteered: false) else { return }
-            send(answer, result, turn: nil)
-        case .failure(let error): fail(numbered(error), result, turn: nil)
+            send(answer, result, batch: nil)
+        case .failure(let error): fail(numbered(error), result, batch: nil)
         }
     }
 
@@ -87,57 +87,57 @@ extension RunCore {
                 context.challenges, context.space.origin, exchange.url, isProxy: context.space.isProxy, refused: nil, mayAsk: false)
         case .deliver: plan = .deliver
         case .cancel(let error):
-            tell(head, answer: nil, turn: nil)
+            tell(head, answer: nil, batch: nil)
             let failure = NetworkError(
                 .authenticationFailed, phase: .receiving, message: "the handler of challenges gave up", underlying: error)
-            return fail(numbered(failure), result, turn: nil)
+            return fail(numbered(failure), result, batch: nil)
         }
-        guard !carryOut(plan, head, result, turn: nil) else { return }
+        guard !carryOut(plan, head, result, batch: nil) else { return }
         state.isDeclined = true
         deliverDeclined(head, result)
     }
 
     /// As it would have been without a question.
     private func deliverDeclined(_ head: ResponseHead, _ result: TransferResult) {
-        guard template.options.validation.accepts(head.status) else { return conclude(result, turn: nil) }
+        guard template.options.validation.accepts(head.status) else { return conclude(result, batch: nil) }
         guard !hasStream, template.destination == nil else {
             let message = "the server answered \(head.status), and nobody had an answer to that"
-            return fail(numbered(NetworkError(.unacceptableStatus, phase: .receiving, message: message)), result, turn: nil)
+            return fail(numbered(NetworkError(.unacceptableStatus, phase: .receiving, message: message)), result, batch: nil)
         }
         guard result.metrics.bodyBytesReceived <= Int64(result.body.count) else {
             let message = "the response body exceeds \(template.options.maxBodyBytes) bytes"
-            return fail(numbered(NetworkError(.bodyTooLarge, phase: .receiving, message: message)), result, turn: nil)
+            return fail(numbered(NetworkError(.bodyTooLarge, phase: .receiving, message: message)), result, batch: nil)
         }
-        feed?.pushHead(head, from: self, turn: nil)
-        conclude(result, turn: nil)
+        feed?.pushHead(head, from: self, batch: nil)
+        conclude(result, batch: nil)
     }
 
     // MARK: Once more
 
-    private func refuseForBody(_ result: TransferResult, turn: TransportTurn?) {
+    private func refuseForBody(_ result: TransferResult, batch: DeliveryBatch?) {
         let message = "the request has to be sent again with credentials, and its body can be read once"
-        fail(numbered(NetworkError(.bodyNotReplayable, phase: .receiving, message: message)), result, turn: turn)
+        fail(numbered(NetworkError(.bodyNotReplayable, phase: .receiving, message: message)), result, batch: batch)
     }
 
-    private func send(_ answer: RunAuthentication.Answer, _ result: TransferResult, turn: TransportTurn?) {
+    private func send(_ answer: RunAuthentication.Answer, _ result: TransferResult, batch: DeliveryBatch?) {
         let last = exchange
-        guard let body = last.body, !body.isReplayable else { return sendAgain(answer, result, turn: turn) }
-        guard canReplayBody else { return refuseForBody(result, turn: turn) }
-        let replay = BodyReplay(runID: id, reason: .challenge, url: last.url.string, method: last.method)
+        guard let body = last.body, !body.isReplayable else { return sendAgain(answer, result, batch: batch) }
+        guard canReplayBody else { return refuseForBody(result, batch: batch) }
+        let replay = BodyReplayRequest(runID: id, reason: .challenge, url: last.url.string, method: last.method)
         replayBody(body, replay) { run, another in
-            guard case .new(let body)? = another else { return run.refuseForBody(result, turn: nil) }
-            do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result, turn: nil) }
-            run.sendAgain(answer, result, turn: nil)
+            guard case .new(let body)? = another else { return run.refuseForBody(result, batch: nil) }
+            do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result, batch: nil) }
+            run.sendAgain(answer, result, batch: nil)
         }
     }
 
-    private func sendAgain(_ answer: RunAuthentication.Answer, _ result: TransferResult, turn: TransportTurn?) {
+    private func sendAgain(_ answer: RunAuthentication.Answer, _ result: TransferResult, batch: DeliveryBatch?) {
         enter(.working)
         // A hash of the body may be asked for, and the body be a file.
-        block(turn) { [self] in
+        block(batch) { [self] in
             leaveCache()
             guard mayGoOn else { return abandonWork() }
-            do throws(NetworkError) { try prepare(answer) } catch { return fail(error, result, turn: nil) }
+            do throws(NetworkError) { try prepare(answer) } catch { return fail(error, result, batch: nil) }
             enter(.idle)
             enterCache()
         }
@@ -176,7 +176,7 @@ extension RunCore {
         exchange = TransferRequest(
             url: last.url, method: last.method, headers: headers, body: last.body, options: last.options,
             wantsProgress: last.wantsProgress, wantsMilestones: last.wantsMilestones, attempt: last.attempt,
-            repeatsSilently: last.repeatsSilently, deadline: last.deadline, requestID: id)
+            repeatsSilently: last.repeatsSilently, deadline: last.deadline, runID: id)
     }
 
     /// A server that asks for a hash of the body (`auth-int`) does not choose how much memory this takes.
@@ -198,12 +198,12 @@ extension RunCore {
     }
 
     /// A refusal that was stored says nothing about the credentials of this run: the server is asked.
-    private func passesStoredRefusal(_ state: RunAuthentication, turn: TransportTurn?) -> Bool {
+    private func passesStoredRefusal(_ state: RunAuthentication, batch: DeliveryBatch?) -> Bool {
         guard !state.readsNothingStored, template.options.cache.read != .only else { return false }
         state.readsNothingStored = true
         repeatExchange(drive.callersHeaders ?? exchange.headers)
         drive.callersHeaders = nil
-        enterCacheBlocking(turn: turn)
+        enterCacheBlocking(batch: batch)
         return true
     }
 }

@@ -54,7 +54,7 @@ extension RunCore: DeliveringRun {
     private func sayCancelled() {
         StepDoor.pass(.delivering, id)
         let reason = reason
-        let error = NetworkError.cancelled(reason, requestID: id, phase: reachedPhase)
+        let error = NetworkError.cancelled(reason, runID: id, phase: reachedPhase)
         feed?.tellObservers(.cancelled(reason))
         stream?.finish(error)
         RunDelivery.end(self, cancelled: reason, error)

@@ -41,7 +41,7 @@ extension RunCore {
                 drive.download = download
                 if keepsPart { try askForRest(download) }
             }
-        } catch { return fail(numbered(error), turn: nil) }
+        } catch { return fail(numbered(error), batch: nil) }
         StepDoor.pass(.targetClaimed, id)
         guard mayGoOn else { return abandonWork() }
         beginExchanges(nil)
@@ -144,12 +144,12 @@ extension RunCore {
         do throws(NetworkError) {
             try askForRest(download)
             download.isAnother = true
-        } catch { return fail(error, result, turn: nil) }
+        } catch { return fail(error, result, batch: nil) }
         exchange = TransferRequest(
             url: exchange.url, method: exchange.method, headers: authorizedForRetry(cookiesOfRetry()), body: exchange.body,
             options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
-            repeatsSilently: exchange.repeatsSilently, deadline: exchange.deadline, requestID: id)
+            repeatsSilently: exchange.repeatsSilently, deadline: exchange.deadline, runID: id)
         submitAttempt()
     }
 
@@ -158,7 +158,7 @@ extension RunCore {
     /// Network thread, with the head of a response that does not lead on.
     ///
     /// - Returns: nil for a response like all others.
-    func downloadDestination(_ head: ResponseHead, turn: TransportTurn) -> BodyDestination? {
+    func downloadDestination(_ head: ResponseHead, batch: DeliveryBatch) -> BodyDestination? {
         guard let download = drive.download else { return nil }
         download.offset = 0
         download.total = nil
@@ -177,7 +177,7 @@ extension RunCore {
             return nil
         case .append(let end, let total):
             guard let asked = download.asked else { return nil }
-            return append(head, asked, end: end, total: total, download, turn)
+            return append(head, asked, end: end, total: total, download, batch)
         case .complete:
             guard let asked = download.asked else { return nil }
             return complete(asked, download)
@@ -187,7 +187,7 @@ extension RunCore {
     }
 
     private func append(
-        _ head: CacheHead, _ asked: PartRequest, end: Int64, total: Int64?, _ download: DownloadState, _ turn: TransportTurn
+        _ head: CacheHead, _ asked: PartRequest, end: Int64, total: Int64?, _ download: DownloadState, _ batch: DeliveryBatch
     ) -> BodyDestination? {
         let whole = ResponseHead(asked.record.wholeHead(head, length: total ?? end))
         guard acceptsType(whole, isEmpty: false) else {
@@ -198,8 +198,8 @@ extension RunCore {
         drive.bodyIsValue = true
         download.offset = asked.offset
         download.total = total
-        feed?.pushHead(whole, from: self, turn: turn)
-        reportProgress(0, of: nil, download, turn)
+        feed?.pushHead(whole, from: self, batch: batch)
+        reportProgress(0, of: nil, download, batch)
         guard let claim = download.claim, let path = template.destination else { return nil }
         let file = FileSink(part: claim, destination: path, appendingTo: asked, end: end, total: total)
         download.file = file
@@ -231,7 +231,7 @@ extension RunCore {
 
     /// Nothing of the body is wanted: its first byte ends the transfer, and with it a body that may be long.
     private func refuse(_ verdict: DownloadState.Verdict?, _ message: String, _ download: DownloadState) -> BodyDestination? {
-        let error = NetworkError(.badResponse, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt)
+        let error = NetworkError(.badResponse, phase: .receiving, message: message, runID: id, attempt: exchange.attempt)
         download.verdict = verdict ?? .failed(error)
         return .file(FileSink(refusing: error))
     }
@@ -239,13 +239,13 @@ extension RunCore {
     // MARK: Progress
 
     /// In bytes of the file: what was there already counts as well.
-    func reportProgress(_ count: Int64, of total: Int64?, _ download: DownloadState, _ turn: TransportTurn) {
+    func reportProgress(_ count: Int64, of total: Int64?, _ download: DownloadState, _ batch: DeliveryBatch) {
         guard exchange.wantsProgress else { return }
         let whole = download.offset > 0 ? download.total : total
         let completed = min(download.offset + count, whole ?? .max)
         let isAnother = download.isAnother
         download.isAnother = false
-        feed?.pushReceived(TransferProgress(completed: completed, total: whole), restarts: isAnother, from: self, turn: turn)
+        feed?.pushReceived(TransferProgress(completed: completed, total: whole), restarts: isAnother, from: self, batch: batch)
     }
 
     // MARK: The end of an exchange
@@ -259,7 +259,7 @@ extension RunCore {
 
     /// Where ``waitsForDisk(_:)`` says so: the part is seen to, and the run goes on.
     func finishOnDisk(_ result: TransferResult) {
-        guard let download = drive.download else { return received(result, turn: nil) }
+        guard let download = drive.download else { return received(result, batch: nil) }
         let end = DownloadEnd(
             verdict: download.verdict, isGone: download.isGone, claim: download.claim, file: download.file,
             isComplete: result.error == nil)
@@ -270,7 +270,7 @@ extension RunCore {
         } next: { run, outcome in
             guard let outcome else { return run.failForDisk(result) }
             guard let result = run.downloaded(result, end.verdict, outcome) else { return }
-            run.received(result, turn: nil)
+            run.received(result, batch: nil)
         }
     }
 

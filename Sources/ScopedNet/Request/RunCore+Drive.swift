@@ -6,38 +6,38 @@ import Synchronization
 extension RunCore {
     /// Caller's thread.
     ///
-    /// - Parameter turn: takes what is ready at once. The caller ends it.
-    package func begin(turn: TransportTurn? = nil) {
+    /// - Parameter batch: takes what is ready at once. The caller ends it.
+    package func begin(batch: DeliveryBatch? = nil) {
         StepDoor.pass(.beforeStart, id)
         guard startGate() else { return }
         feed?.push(observed: .created, from: self)
         if let preparationError {
             var error = preparationError
-            error.requestID = id
-            return fail(error, turn: nil)
+            error.runID = id
+            return fail(error, batch: nil)
         }
         // A refresh has been through the cache already.
         if let visit = drive.cache { return send(visit.forward) }
         guard session.link.users.acceptsRun else {
-            return fail(NetworkError(.shutdown, phase: .preparing, message: "the session was shut down", requestID: id), turn: nil)
+            return fail(NetworkError(.shutdown, phase: .preparing, message: "the session was shut down", runID: id), batch: nil)
         }
         if template.destination != nil { return claimTarget() }
-        beginExchanges(turn)
+        beginExchanges(batch)
     }
 
-    func beginExchanges(_ turn: TransportTurn?) {
+    func beginExchanges(_ batch: DeliveryBatch?) {
         takeCookies()
-        if usesAuthentication { return beginAuthenticated(turn: turn) }
-        enterFirst(turn)
+        if usesAuthentication { return beginAuthenticated(batch: batch) }
+        enterFirst(batch)
     }
 
     /// The first exchange is made, and asks the cache.
-    func enterFirst(_ turn: TransportTurn?) {
+    func enterFirst(_ batch: DeliveryBatch?) {
         if let cache = session.configuration.cache, cache.needsFile(template.options.cache, url: template.url.string) {
-            return enterCacheBlocking(turn: nil)
+            return enterCacheBlocking(batch: nil)
         }
         // Observers are not called from within.
-        enterCache(feed == nil ? turn : nil)
+        enterCache(feed == nil ? batch : nil)
     }
 
     /// Asks for a slot. Any thread.
@@ -57,11 +57,11 @@ extension RunCore {
             // A cancel that came before the word was stored could not take the run out again.
             if !mayGoOn, session.admission.remove(self, exchange: number) { abandonWork() }
         case .refusedFull:
-            let limit = session.configuration.transport.limits.queued
+            let limit = session.configuration.connection.limits.queued
             fail(
                 NetworkError(
-                    .queueFull, phase: .queued, message: "\(limit) requests are waiting already", requestID: id, attempt: exchange.attempt),
-                turn: nil)
+                    .queueFull, phase: .queued, message: "\(limit) requests are waiting already", runID: id, attempt: exchange.attempt),
+                batch: nil)
         }
     }
 
@@ -79,7 +79,7 @@ extension RunCore {
             ? (.queueTimeout, "no free connection for \(limit)") : (.totalTimeout, "the total time of \(timeouts.total ?? .zero) is over")
         let wait = session.timing.schedule(after: limit) { [self] in
             guard session.admission.remove(self, exchange: number) else { return }
-            giveUpWaiting(NetworkError(code, phase: .queued, message: message, requestID: id, attempt: exchange.attempt))
+            giveUpWaiting(NetworkError(code, phase: .queued, message: message, runID: id, attempt: exchange.attempt))
         }
         setWait(wait, exchange: Self.queueWait(number))
         StepDoor.pass(.queueTimed, id)
@@ -134,86 +134,86 @@ extension RunCore {
     // MARK: After an attempt
 
     /// Network thread (or a mock's): decide and hand on.
-    func attemptFinished(_ result: TransferResult, turn: TransportTurn) {
+    func attemptFinished(_ result: TransferResult, batch: DeliveryBatch) {
         session.link.noteConnection(to: result.metrics.remoteAddress)
         attempts.append(result.metrics)
         session.admission.noteVersion(result.metrics.httpVersion, of: admissionKey)
-        feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, turn: turn)
+        feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, batch: batch)
         guard mayGoOn else { return abandonWork() }
-        if let held = drive.held, !hasVerdict(held, result, turn: turn) { return }
-        attemptSettled(result, turn: turn)
+        if let held = drive.held, !hasVerdict(held, result, batch: batch) { return }
+        attemptSettled(result, batch: batch)
     }
 
     /// Where its body went is known.
-    func attemptSettled(_ result: TransferResult, turn: TransportTurn) {
-        if waitsForDisk(result) { finishOnDisk(result) } else { received(result, turn: turn) }
+    func attemptSettled(_ result: TransferResult, batch: DeliveryBatch) {
+        if waitsForDisk(result) { finishOnDisk(result) } else { received(result, batch: batch) }
     }
 
-    func received(_ result: TransferResult, turn: TransportTurn?) {
-        if let visit = drive.cache, !passThroughCache(visit, result, turn: turn) { return }
-        conclude(result, turn: turn)
+    func received(_ result: TransferResult, batch: DeliveryBatch?) {
+        if let visit = drive.cache, !passThroughCache(visit, result, batch: batch) { return }
+        conclude(result, batch: batch)
     }
 
     /// A response stands, the server's or a stored one, or an error: it leads on, is tried again, or ends the run.
-    func conclude(_ result: TransferResult, source: ResponseSource = .network, turn: TransportTurn?) {
+    func conclude(_ result: TransferResult, source: ResponseSource = .network, batch: DeliveryBatch?) {
         drive.source = source
-        if drive.authentication != nil, result.error == nil, let head = result.head, answersChallenge(head, result, source, turn: turn) {
+        if drive.authentication != nil, result.error == nil, let head = result.head, answersChallenge(head, result, source, batch: batch) {
             return
         }
         if result.error == nil, let head = result.head, (300..<400).contains(head.status) {
             if isFollowed(head) { storeInCache(result) }
-            switch redirect(result, head, turn: turn) {
+            switch redirect(result, head, batch: batch) {
             case .followed: return
-            case .failed(let error): return fail(error, result, turn: turn)
+            case .failed(let error): return fail(error, result, batch: batch)
             case .deliver: break
             }
         }
-        stand(result, turn: turn)
+        stand(result, batch: batch)
     }
 
     /// It leads no further.
-    func stand(_ result: TransferResult, turn: TransportTurn?) {
-        if drive.source == .network, retry(result, turn: turn) { return }
-        settle(result, turn: turn)
+    func stand(_ result: TransferResult, batch: DeliveryBatch?) {
+        if drive.source == .network, retry(result, batch: batch) { return }
+        settle(result, batch: batch)
     }
 
     /// It is not tried again.
-    func settle(_ result: TransferResult, turn: TransportTurn?) {
+    func settle(_ result: TransferResult, batch: DeliveryBatch?) {
         if let error = result.error {
             if serveInstead(of: error) { return }
-            return storeInCache(result, turn: turn) { $0.fail(error, result, turn: $1) }
+            return storeInCache(result, batch: batch) { $0.fail(error, result, batch: $1) }
         }
         guard let head = result.head else {
             let error = NetworkError(
-                .badResponse, phase: .receiving, message: "no response head", requestID: id, attempt: exchange.attempt)
-            return fail(error, result, turn: turn)
+                .badResponse, phase: .receiving, message: "no response head", runID: id, attempt: exchange.attempt)
+            return fail(error, result, batch: batch)
         }
         if !template.options.validation.accepts(head.status) {
             let isExpected = acceptsType(head, isEmpty: result.body.isEmpty)
             let error = NetworkError(
                 .unacceptableStatus, phase: .receiving,
-                message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", requestID: id,
+                message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", runID: id,
                 attempt: exchange.attempt, underlying: isExpected ? nil : NetworkError.unacceptableType(head))
-            return storeInCache(result, turn: turn) { $0.fail(error, result, turn: $1) }
+            return storeInCache(result, batch: batch) { $0.fail(error, result, batch: $1) }
         }
         if drive.source == .network {
-            feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, turn: turn)
+            feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, batch: batch)
             feed?.pushFinalProgress(
-                result.metrics, offset: drive.download?.offset ?? 0, hasBody: exchange.body != nil, from: self, turn: turn)
+                result.metrics, offset: drive.download?.offset ?? 0, hasBody: exchange.body != nil, from: self, batch: batch)
         } else {
-            feed?.pushHead(head, from: self, turn: turn)
+            feed?.pushHead(head, from: self, batch: batch)
         }
-        succeed(result, turn: turn)
+        succeed(result, batch: batch)
     }
 
-    private func succeed(_ result: TransferResult, turn: TransportTurn?) {
+    private func succeed(_ result: TransferResult, batch: DeliveryBatch?) {
         let asksTheProgram = drive.cache != nil && template.options.shouldCache != nil
         guard !canProcessInline(result) || asksTheProgram || drive.cache?.readsStoredBodies == true else {
             makeValue(result)
-            return complete(turn: turn)
+            return complete(batch: batch)
         }
         if let file = fileToCommit(result) { return commit(file, result) }
-        makeValueElsewhere(result, turn: turn)
+        makeValueElsewhere(result, batch: batch)
     }
 
     /// The file gets its place first: that may take as long as the disk likes, and the run no longer than its total time.
@@ -224,11 +224,11 @@ extension RunCore {
         } next: { run, done in
             guard let done else { return run.failForDisk(result) }
             run.drive.commitOutcome = done
-            run.makeValueElsewhere(result, turn: nil)
+            run.makeValueElsewhere(result, batch: nil)
         }
     }
 
-    private func makeValueElsewhere(_ result: TransferResult, turn: TransportTurn?) {
+    private func makeValueElsewhere(_ result: TransferResult, batch: DeliveryBatch?) {
         enter(.working)
         let job: WorkPool.Job = { [self] in
             defer { StepDoor.pass(.workEnded, id) }
@@ -239,11 +239,11 @@ extension RunCore {
             concludeDownload()
             StepDoor.pass(.decoded, id)
             feed?.push(observed: .decoded, from: self)
-            complete(turn: nil)
+            complete(batch: nil)
         }
         // A file gets its name there, and stored pieces are read.
-        if isFile || drive.cache?.readsStoredBodies == true { return block(turn, job) }
-        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
+        if isFile || drive.cache?.readsStoredBodies == true { return block(batch, job) }
+        if let batch { batch.work(job) } else { WorkPool.shared.submit([job]) }
     }
 
     private func makeValue(_ result: TransferResult) {
@@ -253,34 +253,34 @@ extension RunCore {
     }
 
     /// The outcome is there; the delivery executor decides whether it is still wanted.
-    private func complete(turn: TransportTurn?) {
+    private func complete(batch: DeliveryBatch?) {
         enter(.idle)
         StepDoor.pass(.beforeDelivery, id)
-        if let feed { return feed.push(.ending, from: self, turn: turn) }
-        if let turn { return turn.deliver(.run(self, .ending), on: lane) }
+        if let feed { return feed.push(.ending, from: self, batch: batch) }
+        if let batch { return batch.deliver(.run(self, .ending), on: lane) }
         lane.enqueue(.run(self, .ending))
     }
 
-    func fail(_ error: NetworkError, _ result: TransferResult? = nil, turn: TransportTurn?) {
+    func fail(_ error: NetworkError, _ result: TransferResult? = nil, batch: DeliveryBatch?) {
         endFlight()
         var error = error
         error.response = result?.head ?? error.response
-        guard let ending = drive.download?.ending else { return finish(failing: error, result, turn: turn) }
+        guard let ending = drive.download?.ending else { return finish(failing: error, result, batch: batch) }
         // File and target are free before anybody hears of the end, unless the disk hangs for longer than the run may last.
         let failure = error
         waitForDisk(ending) { run, kept in
             var failure = failure
             if let kept = kept ?? nil { failure.resumableBytes = kept }
-            run.finish(failing: failure, result, turn: nil)
+            run.finish(failing: failure, result, batch: nil)
         }
     }
 
-    private func finish(failing error: NetworkError, _ result: TransferResult?, turn: TransportTurn?) {
+    private func finish(failing error: NetworkError, _ result: TransferResult?, batch: DeliveryBatch?) {
         var error = error
         guard let result, !result.body.isEmpty, let head = result.head, let coding = head.appliedCoding else {
             if let result, !result.body.isEmpty { error.body = result.body.prefix(template.errorBodyBytes) }
             setFailure(error)
-            return complete(turn: turn)
+            return complete(batch: batch)
         }
         // An error document may be compressed too; undoing that is work.
         let limits = DecodingLimits(maxOutputBytes: template.errorBodyBytes)
@@ -291,9 +291,9 @@ extension RunCore {
             var failure = failure
             failure.body = ContentCoding.decodedPrefix(result.body, coding: coding, limits: limits)
             setFailure(failure)
-            complete(turn: nil)
+            complete(batch: nil)
         }
-        if let turn { turn.work(job) } else { WorkPool.shared.submit([job]) }
+        if let batch { batch.work(job) } else { WorkPool.shared.submit([job]) }
     }
 
     // MARK: Redirects
@@ -313,7 +313,7 @@ extension RunCore {
         }
     }
 
-    private func redirect(_ result: TransferResult, _ head: ResponseHead, turn: TransportTurn?) -> RedirectStep {
+    private func redirect(_ result: TransferResult, _ head: ResponseHead, batch: DeliveryBatch?) -> RedirectStep {
         let policy = template.options.redirects
         guard isFollowed(head), let location = head.location else { return .deliver }
         guard !head.hasConflictingLocations else { return .failed(redirectError(.badResponse, "its Location fields differ")) }
@@ -336,7 +336,7 @@ extension RunCore {
             let hop = Hop(result: result, head: head, target: target, next: next, visit: visit)
             if askAboutHop(hop) { return .followed }
             do throws(NetworkError) { try follow(nextExchange(next, to: target), visit: visit) } catch { return .failed(error) }
-            goToHop(hop, target, turn: turn)
+            goToHop(hop, target, batch: batch)
             return .followed
         }
     }
@@ -355,11 +355,11 @@ extension RunCore {
         exchange = TransferRequest(
             url: next.url, method: method, headers: headers, body: body, options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
-            repeatsSilently: method.isIdempotent && template.options.retry.silentReconnect, deadline: exchange.deadline, requestID: id)
+            repeatsSilently: method.isIdempotent && template.options.retry.silentReconnect, deadline: exchange.deadline, runID: id)
     }
 
     func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
-        NetworkError(code, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt)
+        NetworkError(code, phase: .receiving, message: message, runID: id, attempt: exchange.attempt)
     }
 
     func code(of reason: RedirectReason) -> NetworkError.Code {
@@ -373,7 +373,7 @@ extension RunCore {
 
     // MARK: Retries
 
-    private func retry(_ result: TransferResult, turn: TransportTurn?) -> Bool {
+    private func retry(_ result: TransferResult, batch: DeliveryBatch?) -> Bool {
         if result.error == nil, let head = result.head, template.options.validation.accepts(head.status) { return false }
         guard let outcome = RetryContext.Outcome(result, accepts: template.options.validation) else { return false }
         let policy = template.options.retry
@@ -397,12 +397,12 @@ extension RunCore {
         switch decision {
         case .stop(let reason):
             if policy.maxAttempts > 1 {
-                feed?.push(observed: .retryDecided(reason: reason.description, after: nil), from: self, turn: turn)
+                feed?.push(observed: .retryDecided(reason: reason.description, after: nil), from: self, batch: batch)
             }
             return false
         case .retry(let wait, let reason):
             if let deadline = exchange.deadline, session.timing.now() &+ wait.nanoseconds >= deadline {
-                feed?.push(observed: .retryDecided(reason: "the total timeout is too near", after: nil), from: self, turn: turn)
+                feed?.push(observed: .retryDecided(reason: "the total timeout is too near", after: nil), from: self, batch: batch)
                 return false
             }
             if reason == .staleConnection {
@@ -410,7 +410,7 @@ extension RunCore {
             } else {
                 session.admission.withdrawRetry(exchange.url.originID, now: now)
             }
-            feed?.push(observed: .retryDecided(reason: reason.description, after: wait), from: self, turn: turn)
+            feed?.push(observed: .retryDecided(reason: reason.description, after: wait), from: self, batch: batch)
             let timing = retryTiming(wait, context)
             if !retryWithNewBody(timing, result) { again(timing) }
             return true
@@ -445,7 +445,7 @@ extension RunCore {
             options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options,
             wantsProgress: exchange.wantsProgress,
             wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, repeatsSilently: exchange.repeatsSilently,
-            deadline: exchange.deadline, requestID: id)
+            deadline: exchange.deadline, runID: id)
         countAttempt()
         let wait: Duration
         switch timing {

@@ -11,7 +11,7 @@ extension RunCore {
 
     func mayShare(_ request: CacheRequest) -> Bool {
         let policy = template.options.cache
-        return policy.sharesFlights && !policy.write.isEmpty && policy.read != .none && request.method == .get && exchange.body == nil
+        return policy.coalescesRequests && !policy.write.isEmpty && policy.read != .none && request.method == .get && exchange.body == nil
             && !drive.hasFollowed && !request.hasCondition && request.fields[.range] == nil && template.destination == nil && !holdsBodies
     }
 
@@ -57,11 +57,11 @@ extension RunCore {
         return session.timing.schedule(after: wait) { [self] in
             visit.cache.flights.leave(visit.key, id)
             guard takeWait(number) else { return }
-            guard case .total = limit else { return enterCacheBlocking(turn: nil) }
+            guard case .total = limit else { return enterCacheBlocking(batch: nil) }
             // What is stored may be better than the error.
             drive.cache = visit
             let message = "the total time of \(template.options.timeouts.total ?? .zero) is over"
-            giveUpWaiting(NetworkError(.totalTimeout, phase: .queued, message: message, requestID: id, attempt: exchange.attempt))
+            giveUpWaiting(NetworkError(.totalTimeout, phase: .queued, message: message, runID: id, attempt: exchange.attempt))
         }
     }
 

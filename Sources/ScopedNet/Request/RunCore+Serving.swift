@@ -4,21 +4,21 @@ import Persistence
 
 /// A stored response becomes the exchange's response.
 extension RunCore {
-    /// - Parameter turn: of the network thread; nil elsewhere.
-    func serve(_ answer: CachedAnswer, _ use: CacheUse, isValidated: Bool, turn: TransportTurn?) {
+    /// - Parameter batch: of the network thread; nil elsewhere.
+    func serve(_ answer: CachedAnswer, _ use: CacheUse, isValidated: Bool, batch: DeliveryBatch?) {
         // What an attempt has left, should one have come so far.
         drive.file?.discard()
         drive.file = nil
         let isFile = template.destination != nil && isWanted(answer.head)
         let range = wantedRange(of: answer, use)
-        guard range != nil || isFile else { return serve(answer, Data(), use, isValidated, turn) }
+        guard range != nil || isFile else { return serve(answer, Data(), use, isValidated, batch) }
         let entry = use.found.entries[answer.candidate]
         if let range, let data = entry.body.data, !isFile {
-            return serve(answer, data.part(range), use, isValidated, turn)
+            return serve(answer, data.part(range), use, isValidated, batch)
         }
         if let range, !isFile { return read(answer, range, use, isValidated) }
         enter(.working)
-        block(turn) { [self] in
+        block(batch) { [self] in
             guard mayGoOn else { return abandonWork() }
             // A response without a body makes an empty file.
             askAndFillFile(answer, range ?? 0..<0, use, isValidated)
@@ -42,7 +42,7 @@ extension RunCore {
     }
 
     private func read(_ answer: CachedAnswer, _ range: Range<Int64>, _ use: CacheUse, _ isValidated: Bool) {
-        guard !isTooLarge(range.count) else { return failAsTooLarge(range.count, turn: nil) }
+        guard !isTooLarge(range.count) else { return failAsTooLarge(range.count, batch: nil) }
         let entry = use.found.entries[answer.candidate]
         waitForDisk {
             entry.bytes(range)
@@ -53,13 +53,13 @@ extension RunCore {
         }
     }
 
-    private func serve(_ answer: CachedAnswer, _ body: Data, _ use: CacheUse, _ isValidated: Bool, _ turn: TransportTurn?) {
-        guard !isTooLarge(body.count) else { return failAsTooLarge(body.count, turn: turn) }
-        serve(answer, body, savedBytes: body.count, use, isValidated, turn)
+    private func serve(_ answer: CachedAnswer, _ body: Data, _ use: CacheUse, _ isValidated: Bool, _ batch: DeliveryBatch?) {
+        guard !isTooLarge(body.count) else { return failAsTooLarge(body.count, batch: batch) }
+        serve(answer, body, savedBytes: body.count, use, isValidated, batch)
     }
 
     private func serve(
-        _ answer: CachedAnswer, _ body: Data, savedBytes: Int, _ use: CacheUse, _ isValidated: Bool, _ turn: TransportTurn?
+        _ answer: CachedAnswer, _ body: Data, savedBytes: Int, _ use: CacheUse, _ isValidated: Bool, _ batch: DeliveryBatch?
     ) {
         if !drive.isRefresh {
             use.cache.count { statistics in
@@ -72,14 +72,14 @@ extension RunCore {
         var status = answer.status
         status.isCollapsed = drive.isCollapsed
         note(status)
-        conclude(TransferResult(head: ResponseHead(answer.head), body: body), source: isValidated ? .validatedCache : .cache, turn: turn)
+        conclude(TransferResult(head: ResponseHead(answer.head), body: body), source: isValidated ? .validatedCache : .cache, batch: batch)
     }
 
     private func isTooLarge(_ count: Int) -> Bool { count > template.options.maxBodyBytes }
 
-    private func failAsTooLarge(_ count: Int, turn: TransportTurn?) {
+    private func failAsTooLarge(_ count: Int, batch: DeliveryBatch?) {
         let message = "the stored body has \(count) bytes, \(template.options.maxBodyBytes) are allowed"
-        fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, requestID: id, attempt: exchange.attempt), turn: turn)
+        fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, runID: id, attempt: exchange.attempt), batch: batch)
     }
 
     // MARK: Downloads
@@ -113,9 +113,9 @@ extension RunCore {
         case .failed(let failure):
             file.discard()
             var error = failure
-            error.requestID = id
+            error.runID = id
             error.attempt = exchange.attempt
-            fail(error, turn: nil)
+            fail(error, batch: nil)
         }
     }
 

@@ -1,27 +1,27 @@
 /// What the transport reports. Its thread: decide and hand on, never call the user.
 extension RunCore: TransferSink {
-    package func transfer(_ id: TransferID, didReach milestone: TransferMilestone, turn: TransportTurn) {
+    package func transfer(_ id: TransferID, didReach milestone: TransferMilestone, batch: DeliveryBatch) {
         guard let feed else { return }
         switch milestone {
         case .reconnected:
             drive.silentReconnects += 1
-            feed.push(observed: .retryDecided(reason: RetryReason.staleConnection.description, after: .zero), from: self, turn: turn)
-        case .trustReported(let failure): feed.push(observed: .trustReported(failure), from: self, turn: turn)
-        case .informational(let head): feed.push(observed: .informational(head), from: self, turn: turn)
+            feed.push(observed: .retryDecided(reason: RetryReason.staleConnection.description, after: .zero), from: self, batch: batch)
+        case .trustReported(let failure): feed.push(observed: .trustReported(failure), from: self, batch: batch)
+        case .informational(let head): feed.push(observed: .informational(head), from: self, batch: batch)
         case .connected(let timings):
             if !timings.isReused {
-                feed.push(observed: .nameResolved(after: timings.nameLookup), from: self, turn: turn)
-                feed.push(observed: .connected(timings), from: self, turn: turn)
-                if let secured = timings.secured { feed.push(observed: .secured(after: secured), from: self, turn: turn) }
+                feed.push(observed: .nameResolved(after: timings.nameLookup), from: self, batch: batch)
+                feed.push(observed: .connected(timings), from: self, batch: batch)
+                if let secured = timings.secured { feed.push(observed: .secured(after: secured), from: self, batch: batch) }
             }
-            feed.push(observed: .requestSent, from: self, turn: turn)
+            feed.push(observed: .requestSent, from: self, batch: batch)
         }
     }
 
-    package func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination {
+    package func transfer(_ id: TransferID, didReceive head: ResponseHead, batch: DeliveryBatch) -> BodyDestination {
         StepDoor.pass(.headReceived, self.id)
         note(.headReceived)
-        feed?.push(observed: .headReceived(head), from: self, turn: turn)
+        feed?.push(observed: .headReceived(head), from: self, batch: batch)
         keepCookies(head)
         drive.isTypeRefused = false
         drive.bodyIsValue = false
@@ -32,7 +32,7 @@ extension RunCore: TransferSink {
             return .memoryPrefix(limit: template.options.maxBodyBytes)
         }
         if isFollowed(head) { return .memoryPrefix(limit: keptBytes(ofRedirect: head)) }
-        if let destination = downloadDestination(head, turn: turn) { return destination }
+        if let destination = downloadDestination(head, batch: batch) { return destination }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
         // What is in a cache's flight is not for this run alone, and comes whole; a file and a stream are.
         if drive.cache == nil || template.destination != nil, !acceptsType(head, isEmpty: head.contentLength == 0) {
@@ -41,19 +41,19 @@ extension RunCore: TransferSink {
         }
         drive.bodyIsValue = true
         if let held = askAboutResponse(id, head) { return held }
-        feed?.pushHead(head, from: self, turn: turn)
+        feed?.pushHead(head, from: self, batch: batch)
         return bodyDestination(head)
     }
 
-    package func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, turn: TransportTurn) {
-        feed?.pushSent(TransferProgress(completed: count, total: total), from: self, turn: turn)
+    package func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, batch: DeliveryBatch) {
+        feed?.pushSent(TransferProgress(completed: count, total: total), from: self, batch: batch)
     }
 
-    package func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn) {
+    package func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, batch: DeliveryBatch) {
         // An error page, or what a redirect says, is no part of what was asked for.
         guard drive.bodyIsValue else { return }
-        if let download = drive.download { return reportProgress(count, of: total, download, turn) }
-        feed?.pushReceived(TransferProgress(completed: count, total: total), from: self, turn: turn)
+        if let download = drive.download { return reportProgress(count, of: total, download, batch) }
+        feed?.pushReceived(TransferProgress(completed: count, total: total), from: self, batch: batch)
     }
 
     /// Others need not wait for the disk.
@@ -62,8 +62,8 @@ extension RunCore: TransferSink {
         session.admission.release(admissionKey)
     }
 
-    package func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn) {
+    package func transfer(_ id: TransferID, didFinishWith result: TransferResult, batch: DeliveryBatch) {
         if drive.hasLeftConnection { drive.hasLeftConnection = false } else { session.admission.release(admissionKey) }
-        attemptFinished(result, turn: turn)
+        attemptFinished(result, batch: batch)
     }
 }

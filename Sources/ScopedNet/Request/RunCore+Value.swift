@@ -38,7 +38,7 @@ extension RunCore {
         do throws(NetworkError) { outcome = .success(try makeResponse(result)) } catch {
             var error = error
             error.response = result.head
-            error.requestID = id
+            error.runID = id
             error.attempt = exchange.attempt
             setFailure(error)
         }
@@ -120,7 +120,7 @@ extension RunCore {
         var limits = template.options.decoding
         limits.maxOutputBytes = min(limits.maxOutputBytes ?? .max, template.options.maxBodyBytes)
         do throws(ContentDecodingError) { return try ContentCoding.decoded(body, coding: coding, limits: limits) } catch {
-            throw NetworkError(error, requestID: id, attempt: exchange.attempt)
+            throw NetworkError(error, runID: id, attempt: exchange.attempt)
         }
     }
 

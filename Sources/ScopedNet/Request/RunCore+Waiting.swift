@@ -12,7 +12,7 @@ extension RunCore {
             let timer = session.timing.schedule(after: limit) { [self] in
                 guard takeWait(number) else { return }
                 let message = "no path to \(template.url.host) for \(limit)"
-                giveUpWaiting(NetworkError(.connectivityTimeout, phase: .preparing, message: message, requestID: id))
+                giveUpWaiting(NetworkError(.connectivityTimeout, phase: .preparing, message: message, runID: id))
             }
             setWait(timer, exchange: number)
         }
@@ -29,14 +29,14 @@ extension RunCore {
 
     /// A wait has lasted too long. What is stored may be better than the error.
     func giveUpWaiting(_ error: NetworkError) {
-        guard drive.cache != nil else { return fail(error, turn: nil) }
+        guard drive.cache != nil else { return fail(error, batch: nil) }
         enter(.working)
         // A timer's thread has other timers.
         WorkPool.shared.submit([
             { [self] in
                 guard mayGoOn else { return abandonWork() }
                 enter(.idle)
-                if !serveInstead(of: error) { fail(error, turn: nil) }
+                if !serveInstead(of: error) { fail(error, batch: nil) }
             }
         ])
     }
@@ -84,7 +84,7 @@ extension RunCore {
         let total = template.options.timeouts.total ?? .zero
         let message = "the total time of \(total) is over, and the disk has not answered"
         let phase: NetworkError.Phase = result == nil ? .preparing : .receiving
-        fail(NetworkError(.totalTimeout, phase: phase, message: message, requestID: id, attempt: exchange.attempt), result, turn: nil)
+        fail(NetworkError(.totalTimeout, phase: phase, message: message, runID: id, attempt: exchange.attempt), result, batch: nil)
     }
 
     /// A retry goes out with the path, should that come before the timer.

@@ -172,7 +172,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
                 id: exchangeID, url: template.url, method: template.method, headers: template.headers, body: template.body,
                 options: template.transferOptions, wantsProgress: listensToProgress,
                 wantsMilestones: !session.configuration.observers.isEmpty,
-                repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, requestID: id)
+                repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, runID: id)
             madeExchange = first
             return first
         }

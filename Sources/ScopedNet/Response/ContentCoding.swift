@@ -51,8 +51,8 @@ extension ContentDecoder {
 }
 
 extension NetworkError {
-    init(_ error: ContentDecodingError, requestID: UInt64, attempt: Int) {
+    init(_ error: ContentDecodingError, runID: UInt64, attempt: Int) {
         let code: Code = if case .bomb = error { .decodingBomb } else { .contentDecodingFailed }
-        self.init(code, phase: .decoding, message: "\(error)", requestID: requestID, attempt: attempt, underlying: error)
+        self.init(code, phase: .decoding, message: "\(error)", runID: runID, attempt: attempt, underlying: error)
     }
 }

@@ -51,7 +51,7 @@ package final class DeliveryLane: Sendable {
         return isolation === MainActor.shared ? main : DeliveryLane(.actor(WeakActor(actor: isolation)))
     }
 
-    /// Moves `items` in. They are gone from the caller before any can run: when `idle()` returns, nobody still holds a run.
+    /// Moves `items` in. They are gone from the caller before any can run: when `waitUntilIdle()` returns, nobody still holds a run.
     package func enqueue(moving items: inout [Item]) {
         let schedule = state.withLock { state in
             if state.items.isEmpty {

@@ -260,7 +260,7 @@ package final class BagStorage: Sendable {
         let (list, _) = takeAll(ending: reason)
         guard list.count > Self.immediateTearDown else { return list.cancel(reason, &children) }
         var summary = CancelSummary()
-        summary.closed = list.count
+        summary.tearingDown = list.count
         list.cancelInBackground(reason)
         return summary
     }

@@ -30,7 +30,7 @@ public struct CancelSummary: Sendable, Equatable {
     public var alreadyEnded = 0
     /// Their gates are closed (nothing of theirs starts any more); they are being torn down in the background because there
     /// are many.
-    public var closed = 0
+    public var tearingDown = 0
 
     package init() {}
 

@@ -53,13 +53,13 @@ extension CurlEasy {
     /// To those who look, before what comes of the connection.
     func deliverTrustReport() {
         guard let report = trustCheck?.takeReport(), let transfer, let sink, transfer.wantsMilestones else { return }
-        sink.transfer(transfer.id, didReach: .trustReported(report), turn: loop.turn)
+        sink.transfer(transfer.id, didReach: .trustReported(report), batch: loop.batch)
     }
 
     /// Once the transfer has ended by it.
     func deliverTrustFailure(_ error: NetworkError?) {
         guard let failure = error?.underlying as? TrustFailure, let transfer, let sink, transfer.wantsMilestones else { return }
-        sink.transfer(transfer.id, didReach: .trustReported(failure), turn: loop.turn)
+        sink.transfer(transfer.id, didReach: .trustReported(failure), batch: loop.batch)
     }
 }
 

@@ -38,7 +38,7 @@ extension RunCore {
     func checkTrust(_ target: RequestURL) throws(NetworkError) {
         do throws(NetworkError) { try session.link.checkTrust(target) } catch {
             var error = error
-            error.requestID = id
+            error.runID = id
             error.attempt = exchange.attempt
             throw error
         }

@@ -4,7 +4,7 @@
 /// turn this off there do not turn off pins. A host with pins is reached over `https` only: a request or redirect to it over `http` fails with
 /// ``NetworkError/Code/insecureConnection`` before anything is sent.
 ///
-/// It belongs to ``TransportSettings``: sessions with different policies never share a connection. See <doc:Security>.
+/// It belongs to ``ConnectionSettings``: sessions with different policies never share a connection. See <doc:Security>.
 public struct SecurityPolicy: Sendable, Hashable {
     /// What makes the server of a host the right one.
     public enum Trust: Sendable, Hashable {

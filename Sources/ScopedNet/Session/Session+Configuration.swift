@@ -14,7 +14,7 @@ extension Session {
         /// The coding of JSON values, bodies and error documents; `JSONCoding(keys: .snakeCase, dates: .iso8601)`, say.
         public var json = JSONCoding.standard
         /// TLS, proxy, addresses, limits: what makes a connection pool of its own.
-        public var transport = TransportSettings()
+        public var connection = ConnectionSettings()
         /// Where responses are kept and looked for; none by default. May be shared by sessions.
         public var cache: ResponseCache?
         /// Where cookies are kept between requests; nil by default, and then none are. May be shared by sessions.
@@ -39,10 +39,10 @@ extension Session {
         package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
         /// - Parameters:
-        ///   - transport: what carries requests; libcurl by default. Tests put a mock here.
+        ///   - customTransport: what carries requests; libcurl by default. Tests put a mock here.
         ///   - agent: who retains them; ``RequestAgent/shared`` by default.
-        public init(transport: (any Transport)? = nil, agent: RequestAgent = .shared, deliveryQueue: DispatchQueue? = nil) {
-            customTransport = transport
+        public init(customTransport: (any Transport)? = nil, agent: RequestAgent = .shared, deliveryQueue: DispatchQueue? = nil) {
+            self.customTransport = customTransport
             self.agent = agent
             self.deliveryQueue = deliveryQueue ?? DispatchQueue(label: "scopednet.delivery")
         }
@@ -54,23 +54,23 @@ extension Session {
 extension Session.Configuration {
     /// The hard limits on connections and on waiting.
     public var limits: ConnectionLimits {
-        get { transport.limits }
-        set { transport.limits = newValue }
+        get { connection.limits }
+        set { connection.limits = newValue }
     }
 
     public var tls: TLSConfiguration {
-        get { transport.tls }
-        set { transport.tls = newValue }
+        get { connection.tls }
+        set { connection.tls = newValue }
     }
 
     /// Pins: certificates and keys that certain servers must show. The session has connections of its own for them.
     public var security: SecurityPolicy {
-        get { transport.security }
-        set { transport.security = newValue }
+        get { connection.security }
+        set { connection.security = newValue }
     }
 
     public var proxy: ProxyConfiguration {
-        get { transport.proxy }
-        set { transport.proxy = newValue }
+        get { connection.proxy }
+        set { connection.proxy = newValue }
     }
 }

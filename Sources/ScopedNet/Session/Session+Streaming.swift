@@ -37,7 +37,7 @@ extension Session {
             canceller: canceller)
         let run = started.run
         if started.isRefused {
-            throw NetworkError(.refused, phase: .preparing, message: "run \(run.id) is under way", requestID: run.id)
+            throw NetworkError(.duplicateRequest, phase: .preparing, message: "run \(run.id) is under way", runID: run.id)
         }
         let head = try await opening.head { canceller.cancel() }
         return StreamedResponse(
@@ -101,7 +101,7 @@ public struct StreamedBytes: AsyncSequence, Sendable {
                 guard pending == nil else { continue }
                 isOver = true
                 do throws(ContentDecodingError) { try decoder?.finish() } catch {
-                    throw NetworkError(error, requestID: runID, attempt: 1)
+                    throw NetworkError(error, runID: runID, attempt: 1)
                 }
             }
             return nil
@@ -120,7 +120,7 @@ public struct StreamedBytes: AsyncSequence, Sendable {
                 do throws(ContentDecodingError) { piece = try decoder.takeNext(of: &rest, upTo: window) } catch {
                     isOver = true
                     guardian.stream.abandon(.explicit)
-                    throw NetworkError(error, requestID: runID, attempt: 1)
+                    throw NetworkError(error, runID: runID, attempt: 1)
                 }
                 // A full piece says that there may be more, also where nothing of the input is left.
                 pending = piece.count == window ? rest : nil

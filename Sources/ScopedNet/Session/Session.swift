@@ -61,7 +61,7 @@ public final class Session: Sendable {
         var derived = configuration
         change(&derived)
         let isSameTransport =
-            derived.transport == configuration.transport && derived.customTransport === configuration.customTransport
+            derived.connection == configuration.connection && derived.customTransport === configuration.customTransport
             && derived.connectivity.isSame(as: configuration.connectivity)
         let session = Session(
             configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))

@@ -7,7 +7,7 @@ package final class TransportLink: Sendable {
     package let admission: AdmissionQueue
     let users = TransportUsers()
     private let listener = Lock<(any ShutdownListener)?>(nil)
-    private let settings: TransportSettings
+    private let settings: ConnectionSettings
     private let connectivity: Connectivity
     private let environment: ProxyEnvironment
     private let source = Lock<(any ConnectivitySource)?>(nil)
@@ -17,13 +17,13 @@ package final class TransportLink: Sendable {
     private let securedHosts: Result<SecuredHosts, NetworkError>?
 
     init(_ configuration: Session.Configuration) {
-        settings = configuration.transport
+        settings = configuration.connection
         connectivity = configuration.connectivity
-        transport = configuration.customTransport ?? CurlTransport(settings: configuration.transport)
-        admission = AdmissionQueue(limits: configuration.transport.limits, timing: configuration.timing)
-        environment = configuration.transport.proxy == .environment ? ProxyEnvironment(EasyProfile.processEnvironment) : .none
-        isWatching = Atomic(configuration.transport.unixSocketPath != nil)
-        let security = configuration.transport.security
+        transport = configuration.customTransport ?? CurlTransport(settings: configuration.connection)
+        admission = AdmissionQueue(limits: configuration.connection.limits, timing: configuration.timing)
+        environment = configuration.connection.proxy == .environment ? ProxyEnvironment(EasyProfile.processEnvironment) : .none
+        isWatching = Atomic(configuration.connection.unixSocketPath != nil)
+        let security = configuration.connection.security
         securedHosts =
             security.isDefault
             ? nil : Result { () throws(NetworkError) in try SecuredHosts(security) }

@@ -77,7 +77,7 @@ public final class BodyStream: CensusMember {
                 // A reader that left knows why better than the transfer that was stopped for it.
                 let error = error.map { error in
                     guard error.isCancelled, error.cancelReason == nil, let reason = state.abandoned else { return error }
-                    return .cancelled(reason, requestID: error.requestID, phase: error.phase)
+                    return .cancelled(reason, runID: error.runID, phase: error.phase)
                 }
                 state.end = error.map { .failure($0) } ?? .success(())
             }
@@ -179,7 +179,7 @@ public final class BodyStream: CensusMember {
                 // Whoever waits first would never be woken again.
                 if isTaken { throw NetworkError(.invalidOption, phase: .receiving, message: "somebody else reads this body already") }
                 if Task.isCancelled, state.withLock({ $0.end == nil }) {
-                    finish(.cancelled(cancellation.reason, requestID: 0, phase: .receiving))
+                    finish(.cancelled(cancellation.reason, runID: 0, phase: .receiving))
                 }
             }
         }
@@ -190,7 +190,7 @@ public final class BodyStream: CensusMember {
         if Task.isCancelled {
             let reason = TaskCancellation().reason
             abandon(reason)
-            return .cancelled(reason, requestID: run, phase: .receiving)
+            return .cancelled(reason, runID: run, phase: .receiving)
         }
         return state.withLock { state in
             guard case .failure(let error) = state.end, error.isCancelled else { return nil }

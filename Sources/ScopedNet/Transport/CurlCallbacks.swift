@@ -62,7 +62,7 @@ enum CurlCallbacks {
     /// The name is known, too late for its transfer: no connection is made any more.
     static let refuseOpen: scurl_open_callback = { _, _, _ in SCURL_SOCKET_BAD }
 
-    /// The context is the transfer: a socket is the first sign that its name is known, and the address guard speaks of its host.
+    /// The context is the transfer: a socket is the first sign that its name is known, and the address filter speaks of its host.
     static let open: scurl_open_callback = { context, _, address in
         guard let context, let address else { return SCURL_SOCKET_BAD }
         return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef {

@@ -25,7 +25,7 @@ extension CurlEasy {
 
     func receivedInterimHead() {
         guard let transfer, let sink, transfer.wantsMilestones else { return }
-        sink.transfer(transfer.id, didReach: .informational(parser.makeHead()), turn: loop.turn)
+        sink.transfer(transfer.id, didReach: .informational(parser.makeHead()), batch: loop.batch)
     }
 
     func receivedHead() throws(ResponseHeadError) {
@@ -42,7 +42,7 @@ extension CurlEasy {
         holdsHead = false
         guard let id, let sink else { return }
         let complete = parser.makeHead()
-        destination = sink.transfer(id, didReceive: complete, turn: loop.turn)
+        destination = sink.transfer(id, didReceive: complete, batch: loop.batch)
         head = complete
         connectStream()
         // The idle clock takes over, and it may be the shorter one.
@@ -95,7 +95,7 @@ extension CurlEasy {
         received += Int64(bytes.count)
         pacer?.download?.took(bytes.count, now: loop.now)
         if let transfer, transfer.wantsProgress, let sink {
-            sink.transfer(transfer.id, didReceive: received, of: expected, turn: loop.turn)
+            sink.transfer(transfer.id, didReceive: received, of: expected, batch: loop.batch)
         }
         return bytes.count
     }
@@ -129,7 +129,7 @@ extension CurlEasy {
 
     func failWriting(_ error: NetworkError) {
         var failure = error
-        failure.requestID = transfer?.requestID ?? 0
+        failure.runID = transfer?.runID ?? 0
         fail(with: failure)
     }
 

@@ -57,7 +57,7 @@ extension CurlEasy {
         guard let transfer, let sink, transfer.body != nil, sent > uploadReported else { return }
         uploadReported = sent
         lastActivity = loop.now
-        sink.transfer(transfer.id, didSend: sent, of: total > 0 ? total : uploadFeed?.length, turn: loop.turn)
+        sink.transfer(transfer.id, didSend: sent, of: total > 0 ? total : uploadFeed?.length, batch: loop.batch)
     }
 
     /// libcurl counts chunk sizes as sent, too.
@@ -84,14 +84,14 @@ extension CurlEasy {
         let decision = repeats.willSend(connections: connections, mayReconnect: transfer.repeatsSilently)
         guard begins(decision) else { return false }
         guard transfer.wantsMilestones else { return true }
-        if decision == .reconnect { sink.transfer(transfer.id, didReach: .reconnected, turn: loop.turn) }
+        if decision == .reconnect { sink.transfer(transfer.id, didReach: .reconnected, batch: loop.batch) }
         let secured = duration(CURLINFO_APPCONNECT_TIME_T)
         let timings = ConnectionTimings(
             nameLookup: duration(CURLINFO_NAMELOOKUP_TIME_T), connect: duration(CURLINFO_CONNECT_TIME_T),
             secured: secured > .zero ? secured : nil,
             remoteAddress: remote.map { String(cString: $0) } ?? "", remotePort: Int(remotePort),
             localAddress: local.map { String(cString: $0) } ?? "", localPort: Int(localPort), isReused: connections == 0)
-        sink.transfer(transfer.id, didReach: .connected(timings), turn: loop.turn)
+        sink.transfer(transfer.id, didReach: .connected(timings), batch: loop.batch)
         return true
     }
 }

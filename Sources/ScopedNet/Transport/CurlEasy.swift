@@ -52,7 +52,7 @@ final class CurlEasy {
     @exclusivity(unchecked) var unexpectingHeaders: HeaderBlock?
     /// When the latest of them was ready to go out.
     @exclusivity(unchecked) var sentAt: UInt64 = 0
-    /// What the address guard said; nil without one.
+    /// What the address filter said; nil without one.
     @exclusivity(unchecked) var guardRecord: GuardRecord?
     /// The verification of the connection that is made for this transfer; nil once it stands, and for a pooled one.
     @exclusivity(unchecked) var trustCheck: TrustCheck?
@@ -166,7 +166,7 @@ final class CurlEasy {
 
     func error(_ code: NetworkError.Code, _ message: String, phase: NetworkError.Phase? = nil, curl: Int32? = nil) -> NetworkError {
         NetworkError(
-            code, phase: phase ?? self.phase, message: message, requestID: transfer?.requestID ?? 0, attempt: transfer?.attempt ?? 1,
+            code, phase: phase ?? self.phase, message: message, runID: transfer?.runID ?? 0, attempt: transfer?.attempt ?? 1,
             curlCode: curl)
     }
 

@@ -4,9 +4,9 @@ import Glibc
 
 /// The loop on the network thread: epoll, one curl multi handle, and the transfers in it. Nothing here is touched by another thread.
 final class CurlLoop {
-    let settings: TransportSettings
+    let settings: ConnectionSettings
     let thread: NetworkThread
-    let turn = TransportTurn()
+    let batch = DeliveryBatch()
 
     // Safety of the unchecked accesses: one thread, and what changes these values in place calls neither libcurl nor a sink meanwhile.
     @exclusivity(unchecked) private(set) var sockets: SocketTable
@@ -37,7 +37,7 @@ final class CurlLoop {
     private static let longestTurn: UInt64 = 100_000_000
     private static let maxIdleHandles = 256
 
-    init(settings: TransportSettings, thread: NetworkThread) throws(NetworkError) {
+    init(settings: ConnectionSettings, thread: NetworkThread) throws(NetworkError) {
         self.settings = settings
         self.thread = thread
         profile = EasyProfile(settings: settings)
@@ -58,7 +58,7 @@ final class CurlLoop {
             drainCommands()
             beginPostponed()
             flushFiles()
-            turn.end()
+            batch.end()
             guard stopping == nil else { break }
             pools.closeRetired()
             let timeout = thread.prepareToSleep() ? sleepTime() : 0
@@ -70,7 +70,7 @@ final class CurlLoop {
             // time since their last byte is the loop's own doing.
             if count < events.count { runClocks() }
             flushFiles()
-            turn.end()
+            batch.end()
         }
         close()
         CurlGlobal.loopEnded(wake: thread.wakeDescriptor)
@@ -88,7 +88,7 @@ final class CurlLoop {
         for easy in active.values { finish(easy, CURLE_ABORTED_BY_CALLBACK) }
         for id in waits.all { endWait(id, .shutdown, "the transport was shut down") }
         refuse(&refused)
-        turn.end()
+        batch.end()
         // Their threads go on and touch nothing of this loop (CURLOPT_QUICK_EXIT).
         for easy in abandoned { endAbandoned(easy, nil) }
         abandoned = []
@@ -103,9 +103,9 @@ final class CurlLoop {
             switch command {
             case .start(let transfer, let sink):
                 let error = NetworkError(
-                    .shutdown, phase: .preparing, message: "the transport was shut down", requestID: transfer.requestID,
+                    .shutdown, phase: .preparing, message: "the transport was shut down", runID: transfer.runID,
                     attempt: transfer.attempt)
-                sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
+                sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), batch: batch)
             case .stop(let stopped): stopped()
             case .cancel, .suspend, .resume, .unpause, .prepared, .fileEnded, .renewPool: break
             }
@@ -151,7 +151,7 @@ final class CurlLoop {
         case .resume(let id): return setSuspended(id, false)
         case .unpause(let id): return active[id].map { flow($0, $0.unpause()) } ?? false
         case .fileEnded(let id):
-            if let wait = waits.remove(id) { wait.sink.transfer(id, didFinishWith: wait.whole, turn: turn) }
+            if let wait = waits.remove(id) { wait.sink.transfer(id, didFinishWith: wait.whole, batch: batch) }
             return false
         case .renewPool:
             retirePool()
@@ -231,9 +231,9 @@ final class CurlLoop {
 
     private func refuse(_ transfer: TransferRequest, _ sink: any TransferSink, _ error: NetworkError) {
         var error = error
-        error.requestID = transfer.requestID
+        error.runID = transfer.runID
         error.attempt = transfer.attempt
-        sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
+        sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), batch: batch)
     }
 
     // MARK: Events
@@ -285,7 +285,7 @@ final class CurlLoop {
             case .waits: if waits.insert(id, result, sink, writer, transfer, now: now) { return sink.transferDidLeaveConnection(id) }
             }
         }
-        sink.transfer(id, didFinishWith: result, turn: turn)
+        sink.transfer(id, didFinishWith: result, batch: batch)
     }
 
     private func leaveMulti(_ easy: CurlEasy) {
@@ -329,7 +329,7 @@ final class CurlLoop {
         easy.abandonLookup()
         abandoned.append(easy)
         pools.allow(abandoned: abandoned.count)
-        sink.transfer(id, didFinishWith: result, turn: turn)
+        sink.transfer(id, didFinishWith: result, batch: batch)
     }
 
     private func endAbandoned(_ easy: CurlEasy, _ ticket: NameLookups.Ticket?) {
@@ -347,7 +347,7 @@ final class CurlLoop {
 
     private func endWait(_ id: TransferID, _ code: NetworkError.Code, _ message: String) {
         guard let (sink, result) = waits.remove(id, code, message) else { return }
-        sink.transfer(id, didFinishWith: result, turn: turn)
+        sink.transfer(id, didFinishWith: result, batch: batch)
     }
 
     func noteUnflushed(_ easy: CurlEasy) { unflushed.append(easy) }

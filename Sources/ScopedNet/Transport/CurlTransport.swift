@@ -5,10 +5,10 @@
 public final class CurlTransport: Transport {
     private enum State: Sendable { case idle, running(NetworkThread), stopped }
 
-    public let settings: TransportSettings
+    public let settings: ConnectionSettings
     private let state = Lock(State.idle)
 
-    public init(settings: TransportSettings = .init()) {
+    public init(settings: ConnectionSettings = .init()) {
         self.settings = settings
         LiveObjects.born(.transport)
     }
@@ -25,17 +25,17 @@ public final class CurlTransport: Transport {
         do throws(NetworkError) {
             let thread = try network()
             if thread.post(.start(transfer, sink)) { return }
-            throw NetworkError(.shutdown, phase: .preparing, message: "the transport was shut down", requestID: transfer.requestID)
+            throw NetworkError(.shutdown, phase: .preparing, message: "the transport was shut down", runID: transfer.runID)
         } catch {
             var error = error
-            error.requestID = transfer.requestID
+            error.runID = transfer.runID
             error.attempt = transfer.attempt
             let result = TransferResult(error: error)
             WorkPool.shared.submit([
                 {
-                    let turn = TransportTurn()
-                    sink.transfer(transfer.id, didFinishWith: result, turn: turn)
-                    turn.end()
+                    let batch = DeliveryBatch()
+                    sink.transfer(transfer.id, didFinishWith: result, batch: batch)
+                    batch.end()
                 }
             ])
         }

@@ -93,7 +93,7 @@ struct DiskWaits {
 extension DiskWaits.Start {
     func ended(_ code: NetworkError.Code, _ message: String) -> TransferResult {
         TransferResult(
-            error: NetworkError(code, phase: .preparing, message: message, requestID: transfer.requestID, attempt: transfer.attempt))
+            error: NetworkError(code, phase: .preparing, message: message, runID: transfer.runID, attempt: transfer.attempt))
     }
 }
 
@@ -118,7 +118,7 @@ extension TransferResult {
     /// What came over the network was complete, and is of no use.
     mutating func fail(with error: NetworkError, _ transfer: TransferRequest) {
         var failure = error
-        failure.requestID = transfer.requestID
+        failure.runID = transfer.runID
         failure.attempt = transfer.attempt
         failure.response = head
         failure.connectionReused = metrics.isConnectionReused

@@ -3,7 +3,7 @@ import Glibc
 
 /// The options every transfer of a transport shares: set once per handle, again only after a reset.
 final class EasyProfile {
-    let settings: TransportSettings
+    let settings: ConnectionSettings
     let environment: ProxyEnvironment?
     private let systemBundle: String?
     /// Nil until the first handle, and where the TLS library shows nobody what it verifies.
@@ -15,7 +15,7 @@ final class EasyProfile {
     /// libcurl has credentials that it sends in answer to a challenge of the proxy.
     let answersProxies: Bool
 
-    init(settings: TransportSettings) {
+    init(settings: ConnectionSettings) {
         self.settings = settings
         environment = settings.proxy == .environment ? ProxyEnvironment(Self.processEnvironment) : nil
         choosesProxyPerRequest = environment.map { $0 != .none } ?? false
@@ -163,7 +163,7 @@ final class EasyProfile {
     func isForwarded(_ url: RequestURL) -> Bool {
         guard url.scheme == "http", settings.unixSocketPath == nil, let (proxy, isBypassed) = proxy(for: url) else { return false }
         // As in `applyProxy`.
-        if case .environment = settings.proxy, settings.addressGuard != nil { return false }
+        if case .environment = settings.proxy, settings.addressFilter != nil { return false }
         return !isBypassed && !proxy.isEmpty && !proxy.lowercased().hasPrefix("socks")
     }
 
@@ -171,7 +171,7 @@ final class EasyProfile {
     func lookedUpHost(for url: RequestURL) -> String? {
         guard settings.unixSocketPath == nil else { return nil }
         var host = url.host
-        if settings.addressGuard == nil, let (proxy, isBypassed) = proxy(for: url), !isBypassed, !proxy.isEmpty,
+        if settings.addressFilter == nil, let (proxy, isBypassed) = proxy(for: url), !isBypassed, !proxy.isEmpty,
             let parsed = try? RequestURL(proxy.contains("://") ? proxy : "http://\(proxy)")
         {
             host = parsed.host
@@ -235,7 +235,7 @@ final class EasyProfile {
 
     /// Sets what the environment says for this URL.
     func applyProxy(to easy: CurlEasy, for url: RequestURL) throws(NetworkError) {
-        guard let environment, settings.addressGuard == nil else { return }
+        guard let environment, settings.addressFilter == nil else { return }
         let proxy = proxyText(environment.choice(scheme: url.scheme, host: url.host, port: url.port))
         try ProxyConfiguration.check(proxy)
         try CurlOptions(easy: easy).require(CURLOPT_PROXY, proxy, "proxy from the environment")

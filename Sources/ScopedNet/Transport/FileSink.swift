@@ -307,7 +307,7 @@ public final class FileSink: @unchecked Sendable {
             try decoder.finish()
         } catch {
             remove()
-            throw failure ?? NetworkError(error, requestID: 0, attempt: 1)
+            throw failure ?? NetworkError(error, runID: 0, attempt: 1)
         }
     }
 

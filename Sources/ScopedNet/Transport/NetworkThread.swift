@@ -33,7 +33,7 @@ final class NetworkThread: Sendable {
     private let identity = Atomic<UInt>(0)
 
     /// - Throws: `resources` when the process has no descriptor or thread left.
-    init(settings: TransportSettings) throws(NetworkError) {
+    init(settings: ConnectionSettings) throws(NetworkError) {
         wakeDescriptor = eventfd(0, SEVENTFD_FLAGS)
         guard wakeDescriptor >= 0 else { throw .resources("eventfd") }
         CurlGlobal.prepare()

@@ -20,12 +20,12 @@ public final class TransferRequest: Sendable {
     /// When the run as a whole must be over, in nanoseconds of CLOCK_MONOTONIC.
     public let deadline: UInt64?
     /// The run this belongs to; it appears in errors and logs.
-    public let requestID: UInt64
+    public let runID: UInt64
 
     public init(
         id: TransferID = TransferID(), url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
         options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1,
-        repeatsSilently: Bool? = nil, deadline: UInt64? = nil, requestID: UInt64 = 0
+        repeatsSilently: Bool? = nil, deadline: UInt64? = nil, runID: UInt64 = 0
     ) {
         self.id = id
         self.url = url
@@ -38,7 +38,7 @@ public final class TransferRequest: Sendable {
         self.attempt = attempt
         self.deadline = deadline
         self.repeatsSilently = repeatsSilently ?? method.isIdempotent
-        self.requestID = requestID
+        self.runID = runID
     }
 
     private init(_ other: TransferRequest, deadline: UInt64?, headers: HeaderBlock? = nil, options: TransferOptions? = nil) {
@@ -53,7 +53,7 @@ public final class TransferRequest: Sendable {
         attempt = other.attempt
         repeatsSilently = other.repeatsSilently
         self.deadline = deadline
-        requestID = other.requestID
+        runID = other.runID
     }
 
     /// The same exchange with a deadline.

@@ -2,13 +2,13 @@ public import FoundationEssentials
 
 /// The doorway between the agent and the wire.
 ///
-/// ``CurlTransport`` is the one that ships; tests put a mock here: `Session.Configuration(transport: …)`. The contract:
+/// ``CurlTransport`` is the one that ships; tests put a mock here: `Session.Configuration(customTransport: …)`. The contract:
 ///
 /// 1. ``start(_:sink:)`` returns at once and never calls the sink from within.
-/// 2. Every started transfer ends in exactly one ``TransferSink/transfer(_:didFinishWith:turn:)``, also after ``cancel(_:)``;
+/// 2. Every started transfer ends in exactly one ``TransferSink/transfer(_:didFinishWith:batch:)``, also after ``cancel(_:)``;
 ///    nothing is called after it.
 /// 3. Calls for one transfer are ordered and never overlap. They may come on any one thread, never under a lock of the transport.
-/// 4. Each batch of calls ends with ``TransportTurn/end()``, which hands what the sinks collected to their delivery queues at once.
+/// 4. Each batch of calls ends with ``DeliveryBatch/end()``, which hands what the sinks collected to their delivery queues at once.
 public protocol Transport: AnyObject, Sendable {
     func start(_ transfer: TransferRequest, sink: any TransferSink)
     /// Ends the transfer with the code ``NetworkError/Code/cancelled``. Never blocks. Unknown or ended transfers are ignored.
@@ -40,15 +40,15 @@ public struct TransferID: Hashable, Sendable {
 /// Who hears of a transfer. Calls come on the transport's thread: they decide and hand on, they never run user code.
 public protocol TransferSink: AnyObject, Sendable {
     /// Only for requests with ``TransferRequest/wantsMilestones``.
-    func transfer(_ id: TransferID, didReach milestone: TransferMilestone, turn: TransportTurn)
+    func transfer(_ id: TransferID, didReach milestone: TransferMilestone, batch: DeliveryBatch)
     /// The final head (never 1xx). The answer says where the body goes.
-    func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination
+    func transfer(_ id: TransferID, didReceive head: ResponseHead, batch: DeliveryBatch) -> BodyDestination
     /// Only for requests with ``TransferRequest/wantsProgress``. Counts are wire bytes of the body; `total` is nil when unknown.
-    func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, turn: TransportTurn)
-    func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn)
+    func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, batch: DeliveryBatch)
+    func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, batch: DeliveryBatch)
     /// The transfer needs its connection no more, and has not ended: the last of its file is being written. At most once.
     func transferDidLeaveConnection(_ id: TransferID)
-    func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn)
+    func transfer(_ id: TransferID, didFinishWith result: TransferResult, batch: DeliveryBatch)
 }
 
 extension TransferSink {
@@ -113,7 +113,7 @@ public struct TransferResult: Sendable {
 /// What the sinks of one batch want delivered; handed over in one step per delivery queue when the batch ends.
 ///
 /// Not thread-safe: it belongs to the thread that makes the calls.
-public final class TransportTurn {
+public final class DeliveryBatch {
     // Safety of the unchecked accesses: one thread, and nothing is called that comes back here.
     @exclusivity(unchecked) private var lane: DeliveryLane?
     @exclusivity(unchecked) private var items: [DeliveryLane.Item] = []

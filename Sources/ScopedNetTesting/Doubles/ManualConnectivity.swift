@@ -5,7 +5,7 @@ public import ScopedNet
 ///
 /// ```swift
 /// let network = ManualConnectivity(isSatisfied: false)
-/// var configuration = Session.Configuration(transport: transport)
+/// var configuration = Session.Configuration(customTransport: transport)
 /// configuration.connectivity = network.connectivity
 /// ```
 ///

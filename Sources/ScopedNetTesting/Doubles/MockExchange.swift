@@ -12,7 +12,7 @@ public final class MockExchange: Sendable {
 
     private struct State {
         var sink: (any TransferSink)?
-        var steps: [@Sendable (TransportTurn) -> Void] = []
+        var steps: [@Sendable (DeliveryBatch) -> Void] = []
         var isStepping = false
         var isCancelled = false
         var isSuspended = false
@@ -82,11 +82,11 @@ public final class MockExchange: Sendable {
     }
 
     public func receiveHead(status: Int = 200, headers: HTTPFields = [:]) {
-        step { [self] turn in
+        step { [self] batch in
             guard let sink = sink, state.withLock({ $0.head == nil }) else { return }
             let head = ResponseHead(status: status, headers: headers)
             state.withLock { $0.head = head }
-            let destination = sink.transfer(id, didReceive: head, turn: turn)
+            let destination = sink.transfer(id, didReceive: head, batch: batch)
             state.withLock { $0.destination = destination }
             connect(destination)
         }
@@ -94,13 +94,13 @@ public final class MockExchange: Sendable {
 
     /// Bytes of the body.
     public func receive(_ data: Data) {
-        step { [self] turn in
+        step { [self] batch in
             guard sink != nil else { return }
             let mustWait = state.withLock { state in
                 if state.isPaused { state.waiting.append(data) }
                 return state.isPaused
             }
-            if !mustWait { take(data, turn) }
+            if !mustWait { take(data, batch) }
         }
     }
 
@@ -108,35 +108,35 @@ public final class MockExchange: Sendable {
 
     /// The counts of progress alone, without bytes.
     public func reportReceived(_ count: Int64, of total: Int64?) {
-        step { [self] turn in sink?.transfer(id, didReceive: count, of: total, turn: turn) }
+        step { [self] batch in sink?.transfer(id, didReceive: count, of: total, batch: batch) }
     }
 
     public func reportSent(_ count: Int64, of total: Int64?) {
-        step { [self] turn in sink?.transfer(id, didSend: count, of: total, turn: turn) }
+        step { [self] batch in sink?.transfer(id, didSend: count, of: total, batch: batch) }
     }
 
     /// The response is complete.
     public func finish() {
-        step { [self] turn in
+        step { [self] batch in
             let (result, mustWait) = state.withLock { state -> (TransferResult, Bool) in
                 let result = TransferResult(head: state.head, body: state.body, metrics: metrics(state))
                 // After the reader has taken the rest.
                 if !state.waiting.isEmpty { state.ending = result }
                 return (result, !state.waiting.isEmpty)
             }
-            if !mustWait { end(result, turn) }
+            if !mustWait { end(result, batch) }
         }
     }
 
     /// The transfer ends so.
-    public func finish(_ result: TransferResult) { step { [self] turn in end(result, turn) } }
+    public func finish(_ result: TransferResult) { step { [self] batch in end(result, batch) } }
 
     /// The transfer fails.
     public func fail(_ code: NetworkError.Code = .connectionLost) {
-        step { [self] turn in
+        step { [self] batch in
             let (head, cost) = state.withLock { ($0.head, metrics($0)) }
             let phase: NetworkError.Phase = head == nil ? .awaitingResponse : .receiving
-            end(TransferResult(error: NetworkError(code, phase: phase, message: "scripted"), head: head, metrics: cost), turn)
+            end(TransferResult(error: NetworkError(code, phase: phase, message: "scripted"), head: head, metrics: cost), batch)
         }
     }
 
@@ -145,7 +145,7 @@ public final class MockExchange: Sendable {
     private var sink: (any TransferSink)? { state.withLock { $0.sink } }
 
     /// Takes a step now, or leaves it to whoever is inside one.
-    private func step(_ work: @escaping @Sendable (TransportTurn) -> Void) {
+    private func step(_ work: @escaping @Sendable (DeliveryBatch) -> Void) {
         let isMine = state.withLock { state -> Bool in
             state.steps.append(work)
             defer { state.isStepping = true }
@@ -153,9 +153,9 @@ public final class MockExchange: Sendable {
         }
         guard isMine else { return }
         while let next = nextStep() {
-            let turn = TransportTurn()
-            next(turn)
-            turn.end()
+            let batch = DeliveryBatch()
+            next(batch)
+            batch.end()
         }
     }
 
@@ -164,7 +164,7 @@ public final class MockExchange: Sendable {
         await withCheckedContinuation { continuation in step { _ in continuation.resume() } }
     }
 
-    private func nextStep() -> (@Sendable (TransportTurn) -> Void)? {
+    private func nextStep() -> (@Sendable (DeliveryBatch) -> Void)? {
         state.withLock { state in
             guard !state.steps.isEmpty else {
                 state.isStepping = false
@@ -182,7 +182,7 @@ public final class MockExchange: Sendable {
         return metrics
     }
 
-    private func take(_ data: Data, _ turn: TransportTurn) {
+    private func take(_ data: Data, _ batch: DeliveryBatch) {
         let (destination, total) = state.withLock { ($0.destination, $0.head?.contentLength) }
         switch destination {
         case .memory(let limit):
@@ -191,11 +191,12 @@ public final class MockExchange: Sendable {
                 return state.body.count <= limit
             }
             guard fits else {
-                return end(TransferResult(error: NetworkError(.bodyTooLarge, phase: .receiving, message: "more than \(limit) bytes")), turn)
+                return end(
+                    TransferResult(error: NetworkError(.bodyTooLarge, phase: .receiving, message: "more than \(limit) bytes")), batch)
             }
         case .memoryPrefix(let limit, _): state.withLock { $0.body.append(data.prefix(max(0, limit - $0.body.count))) }
         case .file(let file):
-            if let error = write(data, to: file) { return end(TransferResult(error: error), turn) }
+            if let error = write(data, to: file) { return end(TransferResult(error: error), batch) }
         case .stream(let stream):
             let isTaken = data.withUnsafeBytes { stream.offer($0) == .accepted }
             guard isTaken else { return hold(data) }
@@ -203,13 +204,13 @@ public final class MockExchange: Sendable {
             guard let place = held.destination() else { return hold(data) }
             state.withLock { $0.destination = place }
             connect(place)
-            return take(data, turn)
+            return take(data, batch)
         }
         let count = state.withLock { state in
             state.count += Int64(data.count)
             return state.count
         }
-        if transfer.wantsProgress { sink?.transfer(id, didReceive: count, of: total, turn: turn) }
+        if transfer.wantsProgress { sink?.transfer(id, didReceive: count, of: total, batch: batch) }
     }
 
     private func write(_ data: Data, to file: FileSink) -> NetworkError? {
@@ -238,7 +239,7 @@ public final class MockExchange: Sendable {
 
     /// The reader has caught up: what waited is offered again.
     private func drained() {
-        step { [self] turn in
+        step { [self] batch in
             let waiting = state.withLock { state in
                 defer { state.waiting = [] }
                 state.isPaused = false
@@ -249,7 +250,7 @@ public final class MockExchange: Sendable {
                     if state.isPaused { state.waiting.append(data) }
                     return state.isPaused
                 }
-                if !isPaused { take(data, turn) }
+                if !isPaused { take(data, batch) }
             }
             let ending = state.withLock { state -> TransferResult? in
                 guard state.waiting.isEmpty, var ending = state.ending else { return nil }
@@ -258,11 +259,11 @@ public final class MockExchange: Sendable {
                 ending.metrics = metrics(state)
                 return ending
             }
-            if let ending { end(ending, turn) }
+            if let ending { end(ending, batch) }
         }
     }
 
-    private func end(_ result: TransferResult, _ turn: TransportTurn) {
+    private func end(_ result: TransferResult, _ batch: DeliveryBatch) {
         let (sink, destination) = state.withLock { state in
             defer {
                 state.sink = nil
@@ -273,6 +274,6 @@ public final class MockExchange: Sendable {
         }
         guard let sink else { return }
         if case .stream(let stream) = destination, result.error?.code != .cancelled { stream.finish(result.error) }
-        sink.transfer(id, didFinishWith: result, turn: turn)
+        sink.transfer(id, didFinishWith: result, batch: batch)
     }
 }

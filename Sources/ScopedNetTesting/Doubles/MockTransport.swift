@@ -5,7 +5,7 @@ public import ScopedNet
 /// ```swift
 /// let transport = MockTransport()
 /// transport.on("/posts", .json("[]"))
-/// let session = Session(configuration: .init(transport: transport, agent: RequestAgent()))
+/// let session = Session(configuration: .init(customTransport: transport, agent: RequestAgent()))
 /// ```
 ///
 /// An answer is looked up in this order: replies queued with ``enqueue(_:)``, routes, the closure given at initialization. An exchange without

@@ -13,7 +13,7 @@ public import ScopedNet
 ///
 /// // from then on:
 /// let replay = try Replay(Data(contentsOf: file))
-/// let session = Session(configuration: .init(transport: replay.transport, agent: RequestAgent()))
+/// let session = Session(configuration: .init(customTransport: replay.transport, agent: RequestAgent()))
 /// ```
 ///
 /// A request is answered by the entries of its method and URL, in their order; the last one answers all that follow. URLs are compared as

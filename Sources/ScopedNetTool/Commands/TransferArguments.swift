@@ -125,7 +125,7 @@ struct TransferArguments: ParsableArguments, Sendable {
         configuration.options.redirects.additionalSensitiveNames = names.filter { ShownField.isSecret($0) }
         // The body of an error is printed whole, like any other.
         configuration.errorBodyBytes = configuration.options.maxBodyBytes
-        if publicOnly { configuration.addressGuard = .publicOnly }
+        if publicOnly { configuration.addressFilter = .publicOnly }
         configuration.tls.dangerouslyAcceptsAnyCertificate = insecure
         configuration.tls.dangerouslyAcceptsAnyHostName = insecure
         configuration.tls.dangerouslyAcceptsCommonName = allowCommonName

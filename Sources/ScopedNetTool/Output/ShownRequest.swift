@@ -18,7 +18,7 @@ final class ShownRequest: Sendable {
     private let state = Lock(State())
 
     /// The library asks, before it follows: nothing else says what the next request will be.
-    func willFollow(_ hop: RedirectHop) {
+    func willFollow(_ hop: RedirectProposal) {
         let request = hop.proposed
         let exchange = Exchange(method: request.method.rawValue, url: request.url, fields: request.headers)
         state.withLock { $0.next.append(exchange) }

@@ -23,7 +23,7 @@ import Testing
         #expect(policy.read == .validOrNetwork && policy.write == .both && policy.timeToLive == nil)
         #expect(policy.version.isEmpty && policy.partition.isEmpty && policy.sensitiveValue == nil)
         #expect(policy.customKey == nil && policy.additionalMethods.isEmpty && policy.maxVariants == 16)
-        #expect(policy.usesHeuristics && policy.servesStaleWhenDisconnected && policy.sharesFlights)
+        #expect(policy.usesHeuristics && policy.servesStaleWhenDisconnected && policy.coalescesRequests)
     }
 
     @Test func offIsNeitherReadNorWritten() {

@@ -121,7 +121,7 @@ import Testing
             }
             await network.waitForWaiting(1)
             bag = nil
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             network.connect()
             #expect(transport.started.isEmpty)
             #expect(trace.lines.count == 1 && trace.lines[0].hasPrefix("end: "))
@@ -247,7 +247,7 @@ import Testing
             transport.fail(await transport.exchange(0), .connectionFailed)
             #expect(network.waitingCount == 1)
             bag.end()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             network.connect()
             clock.advance(by: .seconds(60))
             #expect(transport.started.count == 1)
@@ -269,7 +269,7 @@ import Testing
             #expect(clock.nextWait == .milliseconds(500))
             if isCancelled {
                 run.run.cancel()
-                await session.agent.idle()
+                await session.agent.waitUntilIdle()
             } else {
                 clock.advance(by: .milliseconds(500))
                 transport.succeed(await transport.exchange(1))
@@ -285,7 +285,7 @@ import Testing
             transport.fail(await transport.exchange(0), .connectionFailed)
             network.connect()
             run.run.cancel()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             clock.advance(by: .seconds(60))
             #expect(transport.started.count == 1)
         }

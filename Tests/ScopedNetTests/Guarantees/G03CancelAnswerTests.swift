@@ -29,7 +29,7 @@ import Testing
             box.withLock { $0 = run }
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(answer.withLock { $0 } == .callbackRunning)
             #expect(run.cancel() == .alreadyEnded)
             box.withLock { $0 = nil }
@@ -51,9 +51,9 @@ import Testing
             box.withLock { $0 = run }
             await stage.waitForStarts(1)
             stage.received(stage.started[0], 10, of: 100)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["progress", "end true"])
             box.withLock { $0 = nil }
         }

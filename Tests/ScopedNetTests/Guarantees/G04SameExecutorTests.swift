@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: [true, false]) @MainActor
     func onTheMainActorNothingFollows(byBag: Bool) async throws {
         let transport = StagedTransport()
-        let session = Session(configuration: .init(transport: transport, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: transport, agent: RequestAgent()))
         let model = Model()
         var runs: [Run] = []
         for _ in 0..<50 {
@@ -27,7 +27,7 @@ import Testing
         for started in transport.started { transport.succeed(started) }
         let before = model.heard.count
         if byBag { model.bag = nil } else { for run in runs { #expect(run.cancel() != .callbackRunning) } }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(model.heard.count == before)
         #expect(before == 0)
     }

@@ -37,7 +37,7 @@ import Testing
                 bag?.end()
                 request.start(in: bag!)
             case .refusedByRepeat:
-                request.options { $0.repeats = .cancelNewest }
+                request.options { $0.repeats = .keepRunning }
                 request.start()
                 await stage.waitForStarts(1)
                 do {
@@ -61,7 +61,7 @@ import Testing
                 default: break
                 }
             }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(weakProbe == nil)
             #expect(aliveInEnd.withLock { $0 } == false, "destroyed before onEnd")
         }
@@ -84,7 +84,7 @@ import Testing
             #expect(weakModel != nil)
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(weakModel == nil)
         }
     }

@@ -12,7 +12,7 @@ import Testing
     func itDiesWhileOthersWaitStartAndCancel(isObserved: Bool) async throws {
         let transport = HeldTransport()
         let observer = EndCounter()
-        var configuration = Session.Configuration(transport: transport, agent: RequestAgent())
+        var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent())
         configuration.limits.perHost = 32
         configuration.limits.total = 64
         if isObserved { configuration.observers = [observer] }
@@ -36,7 +36,7 @@ import Testing
         await starting
         await cancelling
         transport.answerAll()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
 
         #expect(destroyed.value == Self.members)
         #expect(ends.count("owner released") == Self.members / 2)
@@ -63,7 +63,7 @@ import Testing
         if number % 2 == 0 { request.onEnd { ends.add($0.name) } }
         if number % 10 == 1 {
             request.options {
-                $0.repeats = .cancelOldest
+                $0.repeats = .replaceRunning
                 $0.repeatKey = "key \(number)"
             }
         }
@@ -87,7 +87,7 @@ import Testing
 
     @Test func whatIsDetachedGoesOnWithoutAWord() async throws {
         let transport = HeldTransport()
-        let session = Session(configuration: Session.Configuration(transport: transport, agent: RequestAgent()))
+        let session = Session(configuration: Session.Configuration(customTransport: transport, agent: RequestAgent()))
         let ends = Trace()
         var bag: DeallocBag? = DeallocBag()
         for _ in 0..<1_000 {
@@ -97,27 +97,27 @@ import Testing
         bag = nil
         await ends.wait(for: 1_000)
         transport.answerAll()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(ends.count("owner released") == 1_000)
         #expect(ends.lines.count == 1_000)
         #expect(transport.startedCount == 1_000)
     }
 
     @Test func whoWaitsForOneOfItsMembersIsTold() async throws {
-        let session = Session(configuration: Session.Configuration(transport: HeldTransport(), agent: RequestAgent()))
+        let session = Session(configuration: Session.Configuration(customTransport: HeldTransport(), agent: RequestAgent()))
         var bag: DeallocBag? = DeallocBag()
         let runs = (0..<1_000).map { _ in session.request("http://a/").start(in: bag!).run }
         async let last = runs[999].cancelAndWait()
         bag = nil
         _ = await runs[500].cancelAndWait()
         _ = await last
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(runs.allSatisfy { $0.status.stage == .cancelled })
         #expect(session.admission.waitingCount == 0)
     }
 
     @Test func itsOtherMembersEndToo() async throws {
-        let session = Session(configuration: Session.Configuration(transport: HeldTransport(), agent: RequestAgent()))
+        let session = Session(configuration: Session.Configuration(customTransport: HeldTransport(), agent: RequestAgent()))
         let trace = Trace()
         let bag = DeallocBag()
         let children = (0..<100).map { _ in bag.child() }
@@ -126,9 +126,9 @@ import Testing
             session.request("http://a/").onEnd { trace.add($0.name) }.start(in: number % 6 == 0 ? children[number / 6] : bag)
         }
         let summary = bag.end(.explicit)
-        #expect(summary.closed == 100 + 600 + 500)
+        #expect(summary.tearingDown == 100 + 600 + 500)
         await trace.wait(for: 1_200)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(trace.count("foreign") == 600)
         #expect(trace.count("explicit") == 600)
         #expect(children.allSatisfy { $0.isEnded && $0.count == 0 })
@@ -194,16 +194,16 @@ private final class HeldTransport: Transport {
         guard let (transfer, sink) = state.withLock({ $0.held.removeValue(forKey: id.number) }) else { return }
         WorkPool.shared.submit([
             {
-                let turn = TransportTurn()
+                let batch = DeliveryBatch()
                 switch outcome {
                 case .success:
                     let head = ResponseHead(status: 200)
-                    _ = sink.transfer(transfer.id, didReceive: head, turn: turn)
-                    sink.transfer(transfer.id, didFinishWith: TransferResult(head: head, body: Data()), turn: turn)
+                    _ = sink.transfer(transfer.id, didReceive: head, batch: batch)
+                    sink.transfer(transfer.id, didFinishWith: TransferResult(head: head, body: Data()), batch: batch)
                 case .failure(let error):
-                    sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), turn: turn)
+                    sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), batch: batch)
                 }
-                turn.end()
+                batch.end()
             }
         ])
     }

@@ -25,7 +25,7 @@ import Testing
             await stage.waitForStarts(1)
             owner = nil
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["end"])
         }
     }
@@ -41,7 +41,7 @@ import Testing
                 owner = nil
                 await finish
             }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(!trace.lines.contains("dying"))
         }
     }

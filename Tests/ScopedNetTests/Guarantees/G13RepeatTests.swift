@@ -18,7 +18,7 @@ import Testing
             stage.succeed(stage.started[2])
             stage.succeed(stage.started[1])
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["two", "one"])
         }
     }
@@ -30,7 +30,7 @@ import Testing
             let trace = Trace()
             func start(_ name: String, _ request: Request<Data>) {
                 request.options {
-                    $0.repeats = .cancelOldest
+                    $0.repeats = .replaceRunning
                     if byKey { $0.repeatKey = "search" }
                 }
                 .onSuccess { _ in trace.add("\(name) success") }
@@ -41,7 +41,7 @@ import Testing
             for name in ["a", "ab", "abc"] { start(name, byKey ? session.request("http://h/") : object) }
             await stage.waitForStarts(3)
             for started in stage.started { stage.succeed(started) }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(Set(trace.lines) == ["a replaced", "ab replaced", "abc success"])
             #expect(trace.lines.count == 3)
         }
@@ -51,7 +51,7 @@ import Testing
     @Test func cancelNewestRefusesAndTellsTheCaller() async throws {
         try await withStage { session, stage in
             let trace = Trace()
-            let request = session.request("http://h/").options { $0.repeats = .cancelNewest }
+            let request = session.request("http://h/").options { $0.repeats = .keepRunning }
             let first = request.onSuccess { _ in trace.add("first") }.start()
             let second = request.onSuccess { _ in trace.add("second") }.onEnd { _ in trace.add("second end") }.start()
             #expect(!first.isRefused)
@@ -60,9 +60,9 @@ import Testing
             do throws(NetworkError) {
                 _ = try await request.value()
                 Issue.record("not refused")
-            } catch { #expect(error.code == .refused) }
+            } catch { #expect(error.code == .duplicateRequest) }
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(stage.started.count == 1)
             #expect(trace.lines == ["first"])
             #expect(!request.start().isRefused)
@@ -79,7 +79,7 @@ import Testing
                     for _ in 0..<8 {
                         group.addTask {
                             let result = session.request("http://h/").options {
-                                $0.repeats = .cancelNewest
+                                $0.repeats = .keepRunning
                                 $0.repeatKey = "round \(round)"
                             }.start()
                             if !result.isRefused { accepted.add() }
@@ -88,7 +88,7 @@ import Testing
                 }
                 #expect(accepted.value == 1)
                 session.agent.cancelAll()
-                await session.agent.idle()
+                await session.agent.waitUntilIdle()
             }
             _ = stage
         }

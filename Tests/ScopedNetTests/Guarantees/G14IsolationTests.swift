@@ -28,13 +28,13 @@ import Testing
     // SES-7
     @Test @MainActor func onTheMainActorWithoutAHop() async throws {
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let model = Model()
         let bag = DeallocBag()
         model.load(session, in: bag)
         await stage.waitForStarts(1)
         stage.succeed(stage.started[0])
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(model.heard == ["owner 2", "plain", "end"])
     }
 
@@ -54,7 +54,7 @@ import Testing
             await worker.load(session)
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(await worker.heard == [2])
         }
     }
@@ -79,12 +79,12 @@ import Testing
         let queue = DispatchQueue(label: "mine")
         queue.setSpecific(key: key, value: "mine")
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent(), deliveryQueue: queue))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent(), deliveryQueue: queue))
         let trace = Trace()
         register(session, key, trace)
         await stage.waitForStarts(1)
         stage.succeed(stage.started[0])
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(trace.lines == ["mine"])
     }
 
@@ -111,7 +111,7 @@ import Testing
             await stage.waitForStarts(1)
             stage.received(stage.started[0], 2, of: 2)
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines.filter { $0 != "progress" } == ["nonisolated", "main", "end"])
             #expect(trace.lines.first == "progress")
         }
@@ -133,12 +133,12 @@ import Testing
 
     @Test @MainActor func anIsolatedDelegateIsCalledOnItsActor() async throws {
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let delegate = MainDelegate()
         session.request("http://h/").delegate(delegate).start()
         await stage.waitForStarts(1)
         stage.succeed(stage.started[0])
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(delegate.heard == ["success", "end"])
     }
 }

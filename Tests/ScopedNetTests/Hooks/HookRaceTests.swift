@@ -22,7 +22,7 @@ struct HookRaceTests {
         let transport = MockTransport { exchange in
             exchange.path == "/old" ? .redirect(to: "/new") : Self.replies[Int(exchange.id.number % UInt64(Self.replies.count))]
         }
-        let session = Session(configuration: .init(transport: transport, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: transport, agent: RequestAgent()))
         let count = 400
         let (ends, afterwards) = (Trace(), Counter())
         await withTaskGroup(of: Void.self) { group in
@@ -33,10 +33,10 @@ struct HookRaceTests {
                     let isOver = Counter()
                     let request = session.request("http://h/old", decoder: .dataOrFile).options {
                         $0.retry = RetryPolicy(maxAttempts: 2, backoffBase: .zero)
-                    }.onRedirect { _ in
+                    }.decideRedirect { _ in
                         await Self.pause(number % 5)
                         return .follow
-                    }.onDisposition { _ in
+                    }.decideDisposition { _ in
                         await Self.pause(number % 7)
                         return number % 3 == 0 ? .download(to: file) : number % 11 == 0 ? .cancel : .allow
                     }.onResponseHead { _ in if isOver.value > 0 { afterwards.add() } }.onSuccess { _ in ends.add("value \(number)") }
@@ -54,7 +54,7 @@ struct HookRaceTests {
                 }
             }
         }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         let lines = ends.lines
         #expect(Set(lines).count == lines.count, "something was told twice")
         #expect(lines.count { $0.hasPrefix("end") } == count)

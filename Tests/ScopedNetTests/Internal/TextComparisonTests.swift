@@ -90,7 +90,7 @@ import Testing
         let mock = MockTransport()
         mock.on("http://a.test/\(one)", .json("1"))
         mock.on("http://a.test/\(other)", .json("2"))
-        let session = Session(configuration: .init(transport: mock, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: mock, agent: RequestAgent()))
         let urls = try [one, other].map { try RequestURL("http://a.test/\($0)").string }
         for url in urls { mock.on(url, .json(url == urls[0] ? "1" : "2")) }
         #expect(try await session.send("http://a.test/\(one)").body == Data("1".utf8))

@@ -56,9 +56,9 @@ final class ReplayTransport: Transport {
 
     private func end(_ transfer: Transfer?, _ result: TransferResult) {
         guard let transfer else { return }
-        let turn = TransportTurn()
-        transfer.sink.transfer(transfer.request.id, didFinishWith: result, turn: turn)
-        turn.end()
+        let batch = DeliveryBatch()
+        transfer.sink.transfer(transfer.request.id, didFinishWith: result, batch: batch)
+        batch.end()
     }
 
     private func take(_ index: Int) -> Transfer? {
@@ -76,9 +76,9 @@ final class ReplayTransport: Transport {
             state.progress += 1
             return (state.transfers[index], state.progress)
         }
-        let turn = TransportTurn()
-        transfer.sink.transfer(transfer.request.id, didSend: count, of: 100, turn: turn)
-        turn.end()
+        let batch = DeliveryBatch()
+        transfer.sink.transfer(transfer.request.id, didSend: count, of: 100, batch: batch)
+        batch.end()
     }
 
     func finishCancelled(_ index: Int) {

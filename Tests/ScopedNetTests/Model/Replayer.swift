@@ -76,7 +76,7 @@ final class Replayer: @unchecked Sendable {
         (laneNumber, workerNumber, starterNumber) = (number(.lane), number(.worker), number(.starter0))
         let parent = DeallocBag(label: "first")
         bags = [parent, setup.isChild ? parent.child(label: "child") : DeallocBag(label: "second")]
-        var configuration = Session.Configuration(transport: transport, agent: RequestAgent(), deliveryQueue: queue)
+        var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent(), deliveryQueue: queue)
         configuration.timing = timing
         configuration.random = { 0.5 }
         if setup.hasQueue { configuration.limits.perHost = 1 }

@@ -14,7 +14,7 @@ import Testing
 
     @Test @MainActor func aPlainOwnerIsCalledOnTheActorThatRegisteredIt() async throws {
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let owner = Plain()
         let bag = DeallocBag()
         session.request("http://h/")
@@ -22,7 +22,7 @@ import Testing
                 MainActor.assertIsolated()
                 owner.heard.append("success \(data.count)")
             }
-            .onDisposition(for: owner) { owner, _ in
+            .decideDisposition(for: owner) { owner, _ in
                 await Task.yield()
                 MainActor.assertIsolated()
                 owner.heard.append("disposition")
@@ -32,7 +32,7 @@ import Testing
             .start(in: bag)
         await stage.waitForStarts(1)
         stage.succeed(stage.started[0])
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(owner.heard.filter { $0 != "disposition" } == ["success 2", "end"])
     }
 
@@ -54,7 +54,7 @@ import Testing
             await worker.load(session)
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(await worker.heard == ["success"])
         }
     }
@@ -74,7 +74,7 @@ import Testing
 
     @Test @MainActor func aClosureCancelledFromAnotherThreadIsDestroyedOnItsActor() async throws {
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let owner = Plain()
         let deaths = Trace()
         let request = session.request("http://h/")
@@ -84,12 +84,12 @@ import Testing
         await Task.detached { _ = run.cancel() }.value
         await deaths.wait(for: 1)
         #expect(deaths.lines == ["main"])
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     @Test @MainActor func anOwnerThatIsGoneIsNotCalled() async throws {
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let heard = Trace()
         do {
             let owner = Plain()
@@ -97,7 +97,7 @@ import Testing
         }
         await stage.waitForStarts(1)
         stage.succeed(stage.started[0])
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(heard.lines == ["free"])
     }
 }

@@ -11,7 +11,7 @@ import Testing
         try await withStage { session, stage in
             let run = session.request("http://h/").start().run
             await stage.waitForStarts(1)
-            let waiting = Task { await session.agent.idle() }
+            let waiting = Task { await session.agent.waitUntilIdle() }
             waiting.cancel()
             await waiting.value
             #expect(session.agent.liveCount == 1)

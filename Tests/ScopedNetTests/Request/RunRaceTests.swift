@@ -26,7 +26,7 @@ import Testing
 
     @Test func replacingARunThatIsJustBeingStartedKeepsTheAgentWhole() async throws {
         try await withStage { session, _ in
-            let request = session.request("http://h/").options { $0.repeats = .cancelOldest }
+            let request = session.request("http://h/").options { $0.repeats = .replaceRunning }
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
                     group.addTask { for _ in 0..<2_000 { request.start() } }
@@ -58,7 +58,7 @@ import Testing
     @Test func aDetachedRunStaysInTheAgentUntilItsLastWordIsSaid() async throws {
         let queue = DispatchQueue(label: "held")
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent(), deliveryQueue: queue))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent(), deliveryQueue: queue))
         let trace = Trace()
         let bag = DeallocBag()
         let agent = session.agent
@@ -71,7 +71,7 @@ import Testing
         queue.resume()
         await trace.wait(for: 1)
         #expect(trace.lines == ["end, 1 alive"])
-        await agent.idle()
+        await agent.waitUntilIdle()
     }
 
     @Test(arguments: [RaceStep.beforeQueue, .beforeTransfer, .transferStarted])
@@ -166,7 +166,7 @@ import Testing
             timing.fireNext()
             #expect(stage.started.count == 3)
             if stage.started.count == 3 { stage.succeed(stage.started[2]) } else { session.agent.cancelAll() }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["success"])
             _ = ambush
         }
@@ -227,7 +227,7 @@ import Testing
             do {
                 let run = session.request("http://h/").start().run
                 stage.succeed(stage.started[0])
-                await session.agent.idle()
+                await session.agent.waitUntilIdle()
                 #expect(bag.insert(run) == false)
                 core = run.core
             }
@@ -264,7 +264,7 @@ import Testing
             let ambush = Ambush(.beforeEnd, of: session) { _ in wasAlive.withLock { $0.append(weakProbe()) } }
             request.start()
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(wasAlive.withLock { $0 } == [false])
             _ = (probe, ambush)
         }

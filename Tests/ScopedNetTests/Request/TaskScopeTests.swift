@@ -146,19 +146,19 @@ import Testing
     // Runs the very check that users have.
     @Test func theScopeOfATaskIsRecognised() async throws {
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         await expectScopeCancels {
             Page(session)
         } after: { page in
             page.load()
             await stage.waitForStarts(1)
         }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     @Test func aBagThatItsTaskHoldsIsNamed() async throws {
         let stage = StagedTransport()
-        let session = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         await withKnownIssue {
             await expectScopeCancels(within: .milliseconds(50)) {
                 Page(session)
@@ -171,6 +171,6 @@ import Testing
             return text.contains("captures the bag") && text.contains("the bag page")
         }
         session.agent.cancelAll()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 }

@@ -35,7 +35,7 @@ import Testing
 
     @Test func thePrintedErrorNamesThePlace() async throws {
         let transport = MockTransport { _ in .json(#"{"users":[{"name":null}]}"#) }
-        let session = Session(configuration: .init(transport: transport, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: transport, agent: RequestAgent()))
         let shape: JSONShape = ["users": .array(of: ["name": .required(.string)])]
         let error = await #expect(throws: NetworkError.self) {
             try await session.request("http://h/", decoder: .json(shape)).value()

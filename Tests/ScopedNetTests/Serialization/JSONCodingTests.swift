@@ -21,7 +21,7 @@ import Testing
     private func session(
         _ transport: MockTransport, json: JSONCoding = JSONCoding(keys: .snakeCase, dates: .iso8601)
     ) -> Session {
-        var configuration = Session.Configuration(transport: transport, agent: RequestAgent())
+        var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent())
         configuration.json = json
         configuration.baseURL = "http://h/"
         return Session(configuration: configuration)

@@ -58,7 +58,7 @@ import Testing
     @Test func aRequestWithADocumentTooDeepFails() async throws {
         var value: JSONValue = 1
         for _ in 0..<5_000 { value = [value] }
-        let session = Session(configuration: Session.Configuration(transport: MockTransport(), agent: RequestAgent()))
+        let session = Session(configuration: Session.Configuration(customTransport: MockTransport(), agent: RequestAgent()))
         let request = session.request("http://h/", method: .post, body: .json(value))
         let error = await #expect(throws: NetworkError.self) { try await request.value() }
         #expect(error?.code == .invalidParameters)

@@ -95,7 +95,7 @@ import Testing
             let error = #expect(throws: NetworkError.self) { try write() }
             #expect(error?.code == .invalidParameters && error?.underlying is Unwritable.Reason)
         }
-        let session = Session(configuration: .init(transport: MockTransport { _ in .ok() }, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: MockTransport { _ in .ok() }, agent: RequestAgent()))
         let requests = [
             session.get("http://h/", query: ["b": Unwritable()]), session.post("http://h/", body: .form(["b": Unwritable()])),
             session.post("http://h/", body: .json(["b": Unwritable()])),

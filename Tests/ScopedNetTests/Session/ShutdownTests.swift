@@ -24,7 +24,7 @@ import Testing
             let result = await running.value
             #expect(throws: Never.self) { try result.get() }
             await shutdown.value
-            await derived.agent.idle()
+            await derived.agent.waitUntilIdle()
         }
     }
 
@@ -51,7 +51,7 @@ import Testing
                 #expect(error.code == .shutdown)
             }
             #expect(stage.started.isEmpty)
-            await derived.agent.idle()
+            await derived.agent.waitUntilIdle()
         }
     }
 

@@ -28,10 +28,10 @@ func withStage(
     _ body: (Session, StagedTransport) async throws -> Void
 ) async throws {
     let transport = StagedTransport(endsCancelled: endsCancelled)
-    var configuration = Session.Configuration(transport: transport, agent: RequestAgent())
+    var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent())
     change(&configuration)
     let session = Session(configuration: configuration)
     try await body(session, transport)
-    await session.agent.idle()
+    await session.agent.waitUntilIdle()
     #expect(session.agent.liveCount == 0)
 }

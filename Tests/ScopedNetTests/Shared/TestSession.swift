@@ -16,7 +16,7 @@ func withSession(
         await session.shutdown()
         throw error
     }
-    await session.agent.idle()
+    await session.agent.waitUntilIdle()
     #expect(session.agent.liveCount == 0)
     await session.shutdown()
     #expect(session.admission.activeCount == 0, "a slot was not given back")

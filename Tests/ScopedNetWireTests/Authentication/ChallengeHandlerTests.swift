@@ -188,7 +188,7 @@ import Testing
             await Held.executor.arrived.wait()
             #expect(run.cancel() == .cancelled)
             Held.executor.release()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(trace.lines == ["cancelled(explicit)"])
         }
     }
@@ -208,7 +208,7 @@ import Testing
             options.authentication = .handler(for: try #require(owner)) { owner, _ in .use(owner.credential) }
             let authentication = options.authentication
             #expect(try await wire.get { $0.authentication = authentication }.response().body == Data("in".utf8))
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             owner = nil
             #expect(weakOwner == nil)
             // Gone: as without a handler.
@@ -256,7 +256,7 @@ import Testing
                 }
                 let outcome = await wire.get { $0.authentication = authentication }.outcome()
                 StepDoor.remove(visitor)
-                await agent.idle()
+                await agent.waitUntilIdle()
                 #expect(hits.value == 1)
                 #expect(throws: NetworkError.self) { try outcome.get() }
                 #expect(wire.server.requests.count == 1)

@@ -83,7 +83,7 @@ import Testing
             }
             #expect(errors.count == 100)
             #expect(errors.allSatisfy { $0.code == .authenticationFailed && $0.underlying is Down && $0.response?.status == 401 })
-            #expect(Set(errors.map(\.requestID)).count == 100)
+            #expect(Set(errors.map(\.runID)).count == 100)
             #expect(renewals.value == 1)
             #expect(wire.server.requests.count == 100)
             isUp.withLock { $0 = true }

@@ -23,7 +23,7 @@ import Testing
             let driver = RaceDriver(cached.wire.session)
             driver.at(.gateAsked) { _ in follower.cancel() }
             leader.cancel()
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             try await cached.server.waitForOpenConnections { $0 == 0 }
             cached.server.releaseStalls()
             withExtendedLifetime(driver) {}
@@ -57,7 +57,7 @@ import Testing
                 }
             }
             mayReturn.signal()
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             try await cached.server.waitForOpenConnections { $0 == 0 }
             cached.server.releaseStalls()
         }
@@ -119,7 +119,7 @@ import Testing
             leader.cancel()
             cached.server.releaseStalls()
             #expect(try await follower.body == Data("shared".utf8))
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             #expect(trace.lines.isEmpty)
             // What only the leader's program could have judged is not in the cache: its follower asked for itself.
             #expect(cached.server.requests.count == (asks ? 2 : 1))

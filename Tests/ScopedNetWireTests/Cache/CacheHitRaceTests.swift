@@ -25,7 +25,7 @@ import Testing
                     }
                 }
             }
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             #expect(cached.wire.agent.liveCount == 0)
             #expect(cached.server.requests.count == 1)
         }
@@ -42,7 +42,7 @@ import Testing
                 _ = try? await request.value(in: bag)
                 _ = await end
             }
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             #expect(cached.wire.agent.liveCount == 0)
         }
     }

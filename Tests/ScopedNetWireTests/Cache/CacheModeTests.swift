@@ -82,7 +82,7 @@ import Testing
             let error = await #expect(throws: NetworkError.self) { try await cached.get() }
             #expect(error?.isCancelled == true)
             withExtendedLifetime(driver) {}
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             #expect(try await cached.get().source == .cache)
         }
     }
@@ -157,7 +157,7 @@ import Testing
                 break
             }
             // It would stall for ever.
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             cached.server.releaseStalls()
         }
     }
@@ -175,7 +175,7 @@ import Testing
             task.cancel()
             let error = await task.value
             #expect(error?.isCancelled == true && error?.cancelReason == .taskCancelled)
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             cached.server.releaseStalls()
         }
     }

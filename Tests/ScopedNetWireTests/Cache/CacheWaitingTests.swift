@@ -148,7 +148,7 @@ import Testing
             var bodies: [String] = []
             for _ in 0..<4 {
                 bodies.append(String(decoding: try await cached.get().body, as: UTF8.self))
-                await cached.wire.agent.idle()
+                await cached.wire.agent.waitUntilIdle()
                 cached.clock.advance(10)
             }
             // Each of the stale ones sent a refresh; the one that came with "bad" has changed nothing.
@@ -243,7 +243,7 @@ import Testing
                 }
                 for try await source in group { #expect(source == .cache) }
             }
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             let counts = Dictionary(grouping: cached.server.requests, by: \.path).mapValues(\.count)
             #expect(counts.count == keys && counts.values.allSatisfy { $0 == 2 }, "\(counts)")
         }
@@ -278,7 +278,7 @@ import Testing
             flights.end(ledBy: run.core.id)
             run.cancel()
             cached.server.releaseStalls()
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
         }
     }
 
@@ -300,7 +300,7 @@ import Testing
             await cached.untilFollowed()
             if !staysInHurry { follower.cancel() }
             cached.server.releaseStalls()
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             let last = staysInHurry ? ["/shared", "/other"] : ["/other", "/shared"]
             #expect(cached.server.requests.map(\.path) == ["/slow"] + last)
             withExtendedLifetime((slow, leader, other)) {}

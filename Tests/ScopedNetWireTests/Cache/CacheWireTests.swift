@@ -140,7 +140,7 @@ import Testing
                 for _ in 0..<20 { group.addTask { try await cached.get().body } }
                 for try await body in group { #expect(["old", "new"].contains(String(decoding: body, as: UTF8.self))) }
             }
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             #expect(cached.server.requests.count == 2)
             let last = try await cached.get()
             #expect(last.source == .cache)
@@ -224,7 +224,7 @@ import Testing
                 .onSuccess { trace.add("success " + String(decoding: $0, as: UTF8.self)) }
                 .onEnd { trace.add("\($0)") }
                 .start()
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             #expect(Array(trace.lines.prefix(2)) == ["cached old", "success new"])
             #expect(trace.lines.count == 3)
         }
@@ -304,7 +304,7 @@ import Testing
             cached.wire.get().onSuccess { _ in trace.add("success") }.onEnd { _ in trace.add("end") }.start(in: bag)
             bag.end()
             queue.resume()
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             #expect(trace.lines == ["end"])
         }
     }
@@ -362,7 +362,7 @@ import Testing
             cached.server.releaseStalls()
             #expect(try await follower.body == Data("shared".utf8))
             #expect(cached.server.requests.count == 1)
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             #expect(trace.lines == ["end"])
         }
     }
@@ -376,7 +376,7 @@ import Testing
             await cached.untilFollowed()
             leader.cancel()
             follower.cancel()
-            await cached.wire.agent.idle()
+            await cached.wire.agent.waitUntilIdle()
             try await cached.server.waitForOpenConnections { $0 == 0 }
             cached.server.releaseStalls()
             // And the next one starts afresh.

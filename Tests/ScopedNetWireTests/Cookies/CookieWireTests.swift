@@ -199,7 +199,7 @@ import Testing
             let driver = RaceDriver(house.session)
             driver.at(.headReceived) { $0.cancel() }
             _ = house.session.request(house.url("/")).start().run
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(jar.cookies.isEmpty && house.server.requests.count == 1)
             withExtendedLifetime(driver) {}
         }

@@ -29,7 +29,7 @@ import Testing
             let other = URL(fileURLWithPath: wire.folder.path + "/other")
             _ = try await wire.wire.session.download(wire.wire.url + "/small", to: other).value()
             wire.server.releaseStalls()
-            await wire.wire.agent.idle()
+            await wire.wire.agent.waitUntilIdle()
             guard case .success = first.result else { throw UnexpectedFailure() }
             #expect(wire.content == body)
             // And now it is free.
@@ -63,7 +63,7 @@ import Testing
                 ends.add("first failed")
                 again.start()
             }.start()
-            await wire.wire.agent.idle()
+            await wire.wire.agent.waitUntilIdle()
             #expect(ends.all == ["first failed", "second succeeded"])
             #expect(wire.content == body)
         }

@@ -66,7 +66,7 @@ import Testing
             #expect(try PartialDownload.removeAll(in: folder) == 3)
             #expect(wire.folder.names == ["busy.scopednet-part", "busy.scopednet-resume", "other"])
             wire.server.releaseStalls()
-            await wire.wire.agent.idle()
+            await wire.wire.agent.waitUntilIdle()
             #expect(busy.status.cancelReason == nil)
             #expect(wire.folder.contents(of: "busy") == body && wire.folder.names == ["busy", "other"])
         }

@@ -38,7 +38,7 @@ import Testing
             default: break
             }
             (request, run) = (nil, nil)
-            await wire.wire.agent.idle()
+            await wire.wire.agent.waitUntilIdle()
             _ = try await wire.download().value()
             #expect(wire.latest("range") == "bytes=400-")
             #expect(wire.content == body && wire.folder.names == ["file"])
@@ -57,7 +57,7 @@ import Testing
             let refused = try await wire.download().failure()
             #expect(refused.code == .targetInUse, "it is still downloading")
             wire.server.releaseStalls()
-            await wire.wire.agent.idle()
+            await wire.wire.agent.waitUntilIdle()
             #expect(wire.content == body && wire.folder.names == ["file"])
             withExtendedLifetime(bag) {}
         }
@@ -85,7 +85,7 @@ import Testing
                 request.cancel()
             }
             request.start()
-            await agent.idle()
+            await agent.waitUntilIdle()
             StepDoor.remove(visitor)
             #expect(hits.value == 1, "the run never met \(step)")
             #expect(trace.lines == ["end true"])
@@ -114,7 +114,7 @@ import Testing
             StepDoor.remove(visitor)
             let result = await run.cancelAndWait()
             #expect(result == .cancelled)
-            await wire.wire.agent.idle()
+            await wire.wire.agent.waitUntilIdle()
             #expect(wire.server.requests.isEmpty)
             // The next one waits, and has its turn.
             async let value = request.value()

@@ -12,7 +12,7 @@ import Testing
     private func progress(_ wire: ResumeWire, _ request: Request<URL>) async -> [TransferProgress] {
         let seen = Gathered<TransferProgress>()
         _ = await request.onDownloadProgress { seen.add($0) }.outcome()
-        await wire.wire.agent.idle()
+        await wire.wire.agent.waitUntilIdle()
         return seen.all
     }
 

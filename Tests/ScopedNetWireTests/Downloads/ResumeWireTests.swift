@@ -61,11 +61,11 @@ import Testing
             try await wire.breakOff(after: 400, of: tagged(body))
             let other = bytes(2_000)
             wire.server.enqueue(tagged(other, "v2"), for: "/")
-            let refused = try await wire.download().onDisposition { _ in throw Refusal() }.failure()
+            let refused = try await wire.download().decideDisposition { _ in throw Refusal() }.failure()
             #expect(refused.code == .hookFailed && refused.resumableBytes == 400, "\(refused)")
             #expect(wire.part == body.prefix(400) && wire.folder.names == ResumeWire.leftovers)
             wire.server.on("/", tagged(body))
-            let response = try await wire.download().onDisposition { _ in .allow }.response()
+            let response = try await wire.download().decideDisposition { _ in .allow }.response()
             #expect(response.resumedBytes == 400 && wire.content == body && wire.folder.names == ["file"])
         }
     }
@@ -76,10 +76,10 @@ import Testing
             try await wire.breakOff(after: 400, of: tagged(body))
             let other = bytes(2_000)
             wire.server.enqueue(tagged(other, "v2").ending(.truncate(afterBytes: 700)), for: "/")
-            let error = try await wire.download().onDisposition { _ in .allow }.failure()
+            let error = try await wire.download().decideDisposition { _ in .allow }.failure()
             #expect(error.resumableBytes == 700 && wire.part == other.prefix(700), "\(error)")
             wire.server.on("/", tagged(other, "v2"))
-            let response = try await wire.download().onDisposition { _ in .allow }.response()
+            let response = try await wire.download().decideDisposition { _ in .allow }.response()
             #expect(response.resumedBytes == 700 && wire.content == other && wire.folder.names == ["file"])
         }
     }
@@ -89,7 +89,7 @@ import Testing
         try await withResumeWire { wire async throws in
             try await wire.breakOff(after: 400, of: tagged(body))
             wire.server.enqueue(tagged(bytes(2_000), "v2").ending(.truncate(afterBytes: 0)), for: "/")
-            let download = isAsked ? wire.download().onDisposition { _ in .allow } : wire.download()
+            let download = isAsked ? wire.download().decideDisposition { _ in .allow } : wire.download()
             let error = try await download.failure()
             #expect(error.code == .truncatedBody && error.resumableBytes == 400, "\(error)")
             #expect(wire.part == body.prefix(400) && wire.folder.names == ResumeWire.leftovers)
@@ -105,7 +105,7 @@ import Testing
         try await withResumeWire { wire async throws in
             try await wire.breakOff(after: 400, of: tagged(body))
             wire.server.enqueue(tag.map { tagged(Data(), $0) } ?? ScriptedResponse.ok(), for: "/")
-            let response = try await (isAsked ? wire.download().onDisposition { _ in .allow } : wire.download()).response()
+            let response = try await (isAsked ? wire.download().decideDisposition { _ in .allow } : wire.download()).response()
             #expect(response.resumedBytes == 0 && wire.content == Data() && wire.folder.names == ["file"])
         }
     }

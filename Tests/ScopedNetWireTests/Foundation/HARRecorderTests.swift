@@ -150,7 +150,7 @@ import Testing
         // The wait that is measured below; nothing is synchronised by it.
         try await Task.sleep(for: .milliseconds(60))
         server.releaseStalls()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
 
         let trace = try #require(recorder.traces.first)
         #expect(trace.isDetached && !trace.isCancelled && trace.bytesSaved == nil)

@@ -23,7 +23,7 @@ import Testing
         configuration.observers = [recorder]
         let session = Session(configuration: configuration)
         try await body(session, server.url)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         await server.stop()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("replay-\(UUID()).har")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -31,7 +31,9 @@ import Testing
         return (try Data(contentsOf: file), server.url)
     }
 
-    private func session(_ replay: Replay) -> Session { Session(configuration: .init(transport: replay.transport, agent: RequestAgent())) }
+    private func session(_ replay: Replay) -> Session {
+        Session(configuration: .init(customTransport: replay.transport, agent: RequestAgent()))
+    }
 
     private func failure(_ session: Session, _ url: String) async -> NetworkError? {
         do throws(NetworkError) { _ = try await session.request(url).value() } catch { return error }
@@ -88,7 +90,7 @@ import Testing
         configuration.observers = [recorder]
         let recorded = Session(configuration: configuration)
         for _ in 0..<2 { _ = try await recorded.request(server.url + "/").value() }
-        await recorded.agent.idle()
+        await recorded.agent.waitUntilIdle()
         await server.stop()
         let session = session(try Replay(try recorder.document().json()))
         var bodies: [String] = []
@@ -126,12 +128,12 @@ import Testing
         let recorder = HARRecorder()
         let session = Session(
             configuration: {
-                var configuration = Session.Configuration(transport: MockTransport { _ in .ok("body-text") }, agent: RequestAgent())
+                var configuration = Session.Configuration(customTransport: MockTransport { _ in .ok("body-text") }, agent: RequestAgent())
                 configuration.observers = [recorder]
                 return configuration
             }())
         _ = try await session.request("http://h/").value()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         let text = String(decoding: try recorder.document().json(), as: UTF8.self)
         #expect(!text.contains("body-text"))
     }

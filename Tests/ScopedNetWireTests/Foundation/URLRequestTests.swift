@@ -86,7 +86,7 @@ import Testing
         request.url = nil
         let error = await #expect(throws: NetworkError.self) { try await session.request(request).value() }
         #expect(error?.code == .invalidURL)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     @Test func thereAndBack() throws {

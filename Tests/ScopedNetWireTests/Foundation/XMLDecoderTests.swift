@@ -39,7 +39,7 @@ import Testing
         do throws(NetworkError) {
             result = .success(try await session.request("http://127.0.0.1:\(server.port)/", decoder: decoder).value())
         } catch { result = .failure(error) }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         await server.stop()
         return result
     }

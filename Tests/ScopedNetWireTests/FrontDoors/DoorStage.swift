@@ -112,7 +112,7 @@ extension Carrier {
         switch self {
         case .mock:
             let mock = MockTransport()
-            var configuration = Session.Configuration(transport: mock, agent: RequestAgent())
+            var configuration = Session.Configuration(customTransport: mock, agent: RequestAgent())
             change(&configuration)
             let session = Session(configuration: configuration)
             try await test(DoorStage(session: session, other: .mock(mock)))
@@ -131,7 +131,7 @@ extension Carrier {
     }
 
     private func end(_ session: Session) async throws {
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(session.agent.liveCount == 0)
         await session.shutdown()
         #expect(session.admission.activeCount == 0, "a slot was not given back")

@@ -63,7 +63,7 @@ extension FrontDoor {
             }
         let run = start(request, bag)
         try await act(DoorHandle { run.cancel() })
-        await request.session.agent.idle()
+        await request.session.agent.waitUntilIdle()
         return report(outcome.all, calls)
     }
 
@@ -74,7 +74,7 @@ extension FrontDoor {
         request.delegate(sendable: delegate)
         let run = start(request, bag)
         try await act(DoorHandle { run.cancel() })
-        await request.session.agent.idle()
+        await request.session.agent.waitUntilIdle()
         // A delegate hears nothing of a cancellation; the run says it to whoever asks.
         let cancelled = run.status.cancelReason.map { [DoorOutcome.cancelled($0)] } ?? []
         return report(delegate.outcome.all + cancelled, delegate.calls)
@@ -95,7 +95,7 @@ extension FrontDoor {
         }
         try await act(DoorHandle { task.cancel() })
         await task.value
-        await request.session.agent.idle()
+        await request.session.agent.waitUntilIdle()
         return report(outcome.all, calls)
     }
 

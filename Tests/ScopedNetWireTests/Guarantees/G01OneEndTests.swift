@@ -17,7 +17,7 @@ import Testing
                 .onFailure { _ in trace.add("failure") }
                 .onEnd { trace.add("end \($0)") }
                 .start()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["success 5", "end succeeded"])
         }
     }
@@ -31,7 +31,7 @@ import Testing
                 .onFailure { trace.add("failure \($0.code) \($0.response?.status ?? 0)") }
                 .onEnd { if case .failed(let error) = $0 { trace.add("end \(error.code)") } }
                 .start()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["failure unacceptableStatus 500", "end unacceptableStatus"])
         }
     }
@@ -60,7 +60,7 @@ import Testing
                 if how == "bag" { bag = nil }
                 if how == "agent" { house.agent.cancelAll() }
             }
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             let reason = ["explicit": "explicit", "agent": "explicit", "bag": "owner released", "task": "task cancelled"][how]!
             #expect(trace.lines == [reason])
         }
@@ -91,7 +91,7 @@ import Testing
             let trace = Trace()
             house.session.request("http://bad host/").onFailure { trace.add("\($0.code)") }.onEnd { _ in trace.add("end") }.start()
             #expect(trace.lines.isEmpty || Thread.isMainThread == false)
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["invalidURL", "end"])
         }
     }
@@ -123,7 +123,7 @@ import Testing
                 #expect(run.cancel() == .cancelled)
                 #expect(trace.lines.isEmpty)
             }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["end"])
         }
     }

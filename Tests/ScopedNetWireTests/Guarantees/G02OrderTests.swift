@@ -35,7 +35,7 @@ import Testing
                 .onSuccess { _ in trace.add("closure 2") }
                 .onEnd { _ in trace.add("end") }
                 .start()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["did start", "did receive head", "observer", "delegate", "did end", "closure 1", "closure 2", "end"])
         }
     }
@@ -52,7 +52,7 @@ import Testing
                     trace.add("success \(data.count) \(counts.withLock { $0.last ?? 0 })")
                 }
                 .start()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["success 3000000 3000000"])
             let seen = counts.withLock { $0 }
             #expect(seen == seen.sorted())
@@ -73,7 +73,7 @@ import Testing
                 stage.succeed(stage.started[0])
                 #expect(run.cancel() == .cancelled)
             }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["end true"])
         }
     }

@@ -216,7 +216,7 @@ import Testing
                         }
                         Self.arm(request, script, executors)
                         script.start(request)
-                        await house.agent.idle()
+                        await house.agent.waitUntilIdle()
                         let isEvent = Self.events.contains(call)
                         let end = isEvent ? "\(stop.reason)" : path == "/ok" ? "succeeded" : "failed"
                         #expect(script.following == ["end \(end)"], "\(stop) \(place) at \(call)")
@@ -245,7 +245,7 @@ import Testing
                 for name in ["success 1", "success 2"] { request.onSuccess { _ in script.reach(name) } }
                 request.onEnd { script.trace.add("end \(Self.name($0))") }
                 script.start(request)
-                await house.agent.idle()
+                await house.agent.waitUntilIdle()
                 #expect(script.following == ["end \(call.hasPrefix("cached") ? "\(stop.reason)" : "succeeded")"], "\(stop)")
                 script.release()
             }
@@ -286,7 +286,7 @@ import Testing
             lane.sync {}
             #expect(run.cancel() == .callbackRunning)
             queue.resume()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["first", "end succeeded"])
             #expect(probe.withLock { $0 } == ["on the delivery queue", "end"])
             #expect(run.cancel() == .alreadyEnded)
@@ -321,7 +321,7 @@ import Testing
             #expect(run.cancel() == .cancelled)
             #expect(canary == nil)
             queue.resume()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["first", "end explicit"])
         }
     }
@@ -351,7 +351,7 @@ import Testing
             run.withLock { $0 = started }
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
-            await agent.idle()
+            await agent.waitUntilIdle()
             #expect(probe.withLock { $0 } == ["on the delivery queue", "end"])
             run.withLock { $0 = nil }
             queue.setSpecific(key: Self.key, value: nil)
@@ -366,7 +366,7 @@ import Testing
             init(_ trace: Trace) { self.trace = trace }
         }
         let transport = StagedTransport()
-        let session = Session(configuration: .init(transport: transport, agent: RequestAgent()))
+        let session = Session(configuration: .init(customTransport: transport, agent: RequestAgent()))
         let trace = Trace()
         let shown = Lock<Bool>(true)
         var page: Page? = Page(trace)
@@ -383,7 +383,7 @@ import Testing
             .start(in: page!.bag)
         await transport.waitForStarts(1)
         transport.succeed(transport.started[0])
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         #expect(trace.lines == ["first", "end succeeded"])
         #expect(shown.withLock { $0 } == false)
     }

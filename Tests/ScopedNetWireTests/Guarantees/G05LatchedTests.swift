@@ -33,7 +33,7 @@ import Testing
             session.agent.cancelAll()
         }
         scenario(session, server.url, bag, trace)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         StepDoor.install(nil)
         let seen = server.requests.count
         await session.shutdown()
@@ -97,7 +97,7 @@ import Testing
             let trace = Trace()
             house.session.request(house.url("/x")).onSuccess { _ in trace.add("success") }.onEnd { trace.add("end \($0.isCancelled)") }
                 .start(in: bag)
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["end true"])
             #expect(house.server.connectionsAccepted == 0)
         }
@@ -113,7 +113,7 @@ import Testing
             #expect(run.suspend() == false)
             #expect(run.status.stage == .suspended)
             #expect(run.cancel() == .cancelled)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["end true"])
         }
     }
@@ -167,7 +167,7 @@ import Testing
                 let outcome = await task.value
                 #expect(outcome == "task cancelled")
             }
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(house.server.connectionsAccepted == 0)
         }
         await cache.store.close()

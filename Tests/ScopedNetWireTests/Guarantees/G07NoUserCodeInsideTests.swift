@@ -48,7 +48,7 @@ import Testing
             }
             await trace.wait(for: 1)
             session.agent.cancelAll()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["deinit"])
         }
     }
@@ -62,7 +62,7 @@ import Testing
             session.request("not a url").onFailure { _ in trace.add(isInside.withLock { $0 } ? "inside" : "later") }.start()
             isInside.withLock { $0 = false }
             session.configuration.deliveryQueue.resume()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["later"])
         }
     }
@@ -85,7 +85,7 @@ import Testing
                         note(); _ = probe
                     }.onEnd { _ in note() }.start()
             }
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(!names.withLock { $0 }.isEmpty)
             #expect(!names.withLock { $0 }.contains("scopednet"))
         }
@@ -116,7 +116,7 @@ import Testing
                 _ = dropped
                 trace.add("first")
             }.start(in: bag.withLock { $0! })
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.count("first") == 1)
             #expect(trace.count("second") == 1)
             #expect(trace.count("other ended") == 1)

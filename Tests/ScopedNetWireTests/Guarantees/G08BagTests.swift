@@ -36,7 +36,7 @@ import Testing
                 house.session.request(house.url("/a")).onSuccess { _ in
                     let count = bag.count; inside.withLock { $0.append(count) }
                 }.start(in: bag)
-                await house.agent.idle()
+                await house.agent.waitUntilIdle()
             }
             #expect(inside.withLock { $0 } == Array(repeating: 0, count: 20))
             #expect(bag.count == 0)
@@ -63,7 +63,7 @@ import Testing
             }
             #expect(bag?.count == count)
             bag = nil
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines.count == count)
             #expect(trace.count("end") == count)
             #expect(openSiblings.withLock { $0 } == 0)
@@ -100,7 +100,7 @@ import Testing
             bag.end()
             #expect(seen.lines == ["3 true", "3 true", "3 true"])
             runs.withLock { $0 = [] }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
         }
     }
 
@@ -115,7 +115,7 @@ import Testing
             bag.insert(AnyCancellable { trace.add("foreign") })
             let task = bag.task { trace.add(Task.isCancelled ? "task cancelled" : "task runs") }
             await task.value
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(stage.started.isEmpty)
             #expect(Set(trace.lines) == ["owner released", "foreign", "task cancelled"])
         }
@@ -137,11 +137,11 @@ import Testing
             #expect(trace.lines == ["two"])
             #expect(one.isEnded == false)
             parent.end()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(Set(trace.lines) == ["parent", "one", "two"])
             #expect(one.isEnded)
             session.request("http://h/").onEnd { _ in trace.add("late") }.start(in: one)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(stage.started.count == 3)
         }
     }
@@ -158,7 +158,7 @@ import Testing
                 if isCancelledOnly { bags[0].cancelAll() } else { bags.removeFirst() }
                 #expect(bags.suffix(2).allSatisfy { $0.isEnded && $0.count == 0 })
             }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(ends.lines == [isCancelledOnly ? "explicit" : "owner released"])
         }
     }
@@ -184,7 +184,7 @@ import Testing
             #expect(second.count == 1)
             await stage.waitForStarts(1)
             second.end()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(trace.lines == ["end true"])
             #expect(first.count == 0)
         }

@@ -28,7 +28,7 @@ import Testing
             }
             #expect(try await recorded.ending() == .clientClosed)
             let sent = recorded.bodyBytesSent
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(recorded.bodyBytesSent == sent)
             #expect(sent < 200_000_000)
             _ = (run, request, bag)

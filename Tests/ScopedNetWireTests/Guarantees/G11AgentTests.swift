@@ -19,7 +19,7 @@ import Testing
                 request.start()
             }
             #expect(weakRequest == nil, "the agent holds the handle")
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["success 5"])
         }
     }
@@ -36,7 +36,7 @@ import Testing
                         house.session.request(house.url("/a")).onSuccess { _ in trace.add("s") }.onEnd { _ in trace.add("e") }.start().run
                         .core
                 }
-                await house.agent.idle()
+                await house.agent.waitUntilIdle()
                 #expect(trace.lines == ["s", "e"])
                 #expect(weakRun == nil)
             }
@@ -63,7 +63,7 @@ import Testing
 
     enum Ending: CaseIterable { case success, failure, observed }
 
-    /// SES-3: not one moment earlier: who waited for `idle()` may tear down what the run's options hold.
+    /// SES-3: not one moment earlier: who waited for `waitUntilIdle()` may tear down what the run's options hold.
     @Test(arguments: Ending.allCases) func theAgentCountsARunUntilItIsDestroyed(ending: Ending) async throws {
         let listener = Listener()
         try await withHouse {
@@ -76,7 +76,7 @@ import Testing
             // The handle is gone and nothing has come yet: only the library holds the run, and the run the witness.
             try await house.server.waitForStalls()
             house.server.releaseStalls()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["counted 1"])
         }
         #expect((listener.heard.value > 0) == (ending == .observed))
@@ -99,7 +99,7 @@ import Testing
     // YTK-8, SES-3
     @Test func agentsAreIndependentAndFindByTag() async throws {
         try await withStage { session, stage in
-            let other = Session(configuration: .init(transport: stage, agent: RequestAgent()))
+            let other = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
             let trace = Trace()
             session.request("http://h/").options { $0.tag = "feed" }.onEnd { _ in trace.add("feed") }.start()
             session.request("http://h/").options { $0.tag = "search" }.onEnd { _ in trace.add("search") }.start()
@@ -109,10 +109,10 @@ import Testing
             await trace.wait(for: 1)
             #expect(trace.lines == ["feed"])
             session.agent.cancelAll()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(other.agent.liveCount == 1)
             other.agent.cancelAll()
-            await other.agent.idle()
+            await other.agent.waitUntilIdle()
         }
     }
 }

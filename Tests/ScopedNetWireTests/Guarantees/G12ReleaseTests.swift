@@ -26,7 +26,7 @@ import Testing
             }
             let goesOn = stage.cancelled.isEmpty
             if goesOn { stage.succeed(stage.started[0]) }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             switch (strategy, event) {
             case (.untilFinished, .handleDropped), (.detached, .handleDropped): #expect(trace.lines == ["success", "ended"])
             case (.untilFinished, .bagEnded), (.cancelOnRelease, _):
@@ -64,7 +64,7 @@ import Testing
             await trace.wait(for: 1)
             #expect(house.agent.liveCount == 1)
             house.server.releaseStalls()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(trace.lines == ["end true"])
             #expect(ends.trace.lines == ["finished true"])
             #expect(try Data(contentsOf: target).count == 300_000)
@@ -81,7 +81,7 @@ import Testing
             #expect(stage.cancelled.isEmpty)
             #expect(session.agent.liveCount == 1)
             run.cancel()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(stage.cancelled.count == 1)
             _ = bag
         }

@@ -40,7 +40,7 @@ import Testing
         }
         try await server.waitForStalls()
         server.releaseStalls()
-        await agent.idle()
+        await agent.waitUntilIdle()
         #expect(trace.lines == ["1"])
         try await server.waitForOpenConnections { $0 == 0 }
         await server.stop()

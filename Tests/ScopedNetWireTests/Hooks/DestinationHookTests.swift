@@ -18,9 +18,9 @@ struct DestinationHookTests {
     func theHookNamesTheFile(door: FrontDoor, count: Int) async throws {
         try await withWire { wire async throws in
             wire.server.on("/a/report.txt", .ok(.bytes(Array(bytes(count)))))
-            let asked = Gathered<DownloadArrival>()
+            let asked = Gathered<IncomingDownload>()
             let (given, chosen) = (file("given"), file("chosen"))
-            let request = wire.session.download(wire.url + "/a/report.txt?x=1", to: given).onDestination { arrival in
+            let request = wire.session.download(wire.url + "/a/report.txt?x=1", to: given).chooseDestination { arrival in
                 asked.add(arrival)
                 return chosen
             }
@@ -43,7 +43,7 @@ struct DestinationHookTests {
             $0.options.hooks.destination = { _ in sessions }
         } _: { wire async throws in
             wire.server.on("/", .ok("there"))
-            let request = wire.session.download(wire.url + "/", to: given).onDestination { _ in requests }
+            let request = wire.session.download(wire.url + "/", to: given).chooseDestination { _ in requests }
             let first = try await request.value()
             // It was for one start.
             let second = try await request.value()
@@ -66,7 +66,7 @@ struct DestinationHookTests {
             wire.server.on("/*", .ok("3"))
             #expect(try await wire.session.download(wire.url + "/old", to: folderURL).value() == file("name.bin"))
             let (given, target) = (file("given"), folderURL)
-            let hooked = wire.session.download(wire.url + "/get", to: given).onDestination { _ in target }
+            let hooked = wire.session.download(wire.url + "/get", to: given).chooseDestination { _ in target }
             #expect(try await hooked.value() == file("keys (1).txt"))
             #expect(folder.names == ["keys (1).txt", "keys.txt", "name.bin", "plain.txt"])
         }
@@ -84,7 +84,7 @@ struct DestinationHookTests {
             #expect(folder.contents(of: "keys.txt") == Data("mine".utf8))
             #expect(folder.contents(of: "keys (3).txt") == Data("2".utf8))
             let target = folderURL
-            let disposed = wire.session.download(wire.url + "/get", to: file("given")).onDisposition { _ in .download(to: target) }
+            let disposed = wire.session.download(wire.url + "/get", to: file("given")).decideDisposition { _ in .download(to: target) }
             #expect(try await disposed.value() == file("keys (4).txt"))
             // A file that the program names is replaced, as ever.
             #expect(try await wire.session.download(wire.url + "/get", to: file("keys.txt")).value() == file("keys.txt"))
@@ -111,12 +111,13 @@ struct DestinationHookTests {
             wire.server.on("/", .ok("there"))
             let (given, chosen) = (file("given"), file("chosen"))
             let asked = Counter()
-            let request = wire.session.download(wire.url + "/", to: given).onDisposition { _ in .download(to: chosen) }.onDestination { _ in
-                asked.add()
-                return given
-            }
+            let request = wire.session.download(wire.url + "/", to: given).decideDisposition { _ in .download(to: chosen) }
+                .chooseDestination { _ in
+                    asked.add()
+                    return given
+                }
             #expect(try await request.value() == chosen)
-            let allowed = wire.session.download(wire.url + "/", to: given).onDisposition { _ in .allow }.onDestination { _ in
+            let allowed = wire.session.download(wire.url + "/", to: given).decideDisposition { _ in .allow }.chooseDestination { _ in
                 asked.add()
                 return given
             }
@@ -152,7 +153,7 @@ struct DestinationHookTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("there"))
             func failure(_ answer: @escaping @Sendable () throws -> URL) async throws -> NetworkError.Code {
-                try await wire.session.download(wire.url + "/", to: file("a")).onDestination { _ in try answer() }.failure().code
+                try await wire.session.download(wire.url + "/", to: file("a")).chooseDestination { _ in try answer() }.failure().code
             }
             let remote = try #require(URL(string: "https://h/file"))
             #expect(try await failure { remote } == .invalidOption)
@@ -171,7 +172,7 @@ struct DestinationHookTests {
             cached.server.on("/", ScriptedResponse.ok(.bytes(Array(body))).header("Cache-Control", "max-age=60"))
             for name in ["network", "cache"] {
                 let (given, chosen) = (file("given"), file(name))
-                let response = try await cached.wire.session.download(cached.server.url + "/", to: given).onDestination { _ in chosen }
+                let response = try await cached.wire.session.download(cached.server.url + "/", to: given).chooseDestination { _ in chosen }
                     .response()
                 #expect(response.source == (name == "network" ? .network : .cache))
                 #expect(response.value == chosen)
@@ -180,7 +181,8 @@ struct DestinationHookTests {
             #expect(folder.names == ["cache", "network"])
             #expect(cached.server.requests.count == 1)
             struct Refusal: Error {}
-            let refused = cached.wire.session.download(cached.server.url + "/", to: file("given")).onDestination { _ in throw Refusal() }
+            let refused = cached.wire.session.download(cached.server.url + "/", to: file("given")).chooseDestination { _ in throw Refusal()
+            }
             #expect(try await refused.failure().code == .hookFailed)
         }
     }
@@ -190,7 +192,7 @@ struct DestinationHookTests {
             cached.server.on("/", ScriptedResponse.status(status).header("Cache-Control", "max-age=60"))
             for name in ["network", "cache"] {
                 let (given, chosen) = (file("given"), file(name))
-                let response = try await cached.wire.session.download(cached.server.url + "/", to: given).onDestination { _ in chosen }
+                let response = try await cached.wire.session.download(cached.server.url + "/", to: given).chooseDestination { _ in chosen }
                     .response()
                 #expect(response.source == (name == "network" ? .network : .cache))
                 #expect(response.value == chosen && folder.contents(of: name) == Data())
@@ -205,7 +207,7 @@ struct DestinationHookTests {
             wire.server.on("/", .ok(.bytes(Array(bytes(3 << 20)))))
             let (asked, never) = (Latch(), Latch())
             let given = file("given")
-            let request = wire.session.download(wire.url + "/", to: given).onDestination { _ in
+            let request = wire.session.download(wire.url + "/", to: given).chooseDestination { _ in
                 asked.open()
                 await never.wait()
                 return given

@@ -18,8 +18,8 @@ struct DispositionHookTests {
         try await withWire { wire async throws in
             let text = String(repeating: "a", count: count)
             wire.server.on("/", .ok(text))
-            let asked = Gathered<ResponseArrival>()
-            let request = wire.get().onDisposition { arrival in
+            let asked = Gathered<IncomingResponse>()
+            let request = wire.get().decideDisposition { arrival in
                 asked.add(arrival)
                 await Task.yield()
                 return .allow
@@ -42,7 +42,7 @@ struct DispositionHookTests {
             wire.server.on("/", .ok(.bytes(Array(bytes(count)))))
             let (asked, answer) = (Latch(), Latch())
             let calls = Trace()
-            let request = wire.get { $0.timeouts.idle = .milliseconds(700) }.onDisposition { _ in
+            let request = wire.get { $0.timeouts.idle = .milliseconds(700) }.decideDisposition { _ in
                 asked.open()
                 await answer.wait()
                 return .allow
@@ -53,7 +53,7 @@ struct DispositionHookTests {
             try await Task.sleep(for: .milliseconds(1_500))
             #expect(calls.lines.isEmpty)
             answer.open()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(calls.lines.first == "head")
             #expect(calls.lines.last == "success true")
         }
@@ -63,7 +63,7 @@ struct DispositionHookTests {
     func aRefusedResponseIsCancelled(door: FrontDoor, count: Int) async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.bytes(Array(bytes(count)))))
-            let report = try await door.send(wire.get().onDisposition { _ in .cancel })
+            let report = try await door.send(wire.get().decideDisposition { _ in .cancel })
             #expect(report.outcome == .cancelled(.explicit))
             #expect(!report.calls.contains("head 200"))
         }
@@ -74,11 +74,11 @@ struct DispositionHookTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.bytes(Array(bytes(count)))))
             let own = NetworkError(.badResponse, phase: .receiving, message: "not this one")
-            let first = try await door.send(wire.get().onDisposition { _ in throw own })
+            let first = try await door.send(wire.get().decideDisposition { _ in throw own })
             #expect(first.outcome == .failure(.badResponse))
-            let second = try await door.send(wire.get().onDisposition { _ in throw Refusal() })
+            let second = try await door.send(wire.get().decideDisposition { _ in throw Refusal() })
             #expect(second.outcome == .failure(.hookFailed))
-            let error = try await wire.get().onDisposition { _ in throw Refusal() }.failure()
+            let error = try await wire.get().decideDisposition { _ in throw Refusal() }.failure()
             #expect(error.underlying is Refusal)
             #expect(error.response?.status == 200)
         }
@@ -94,7 +94,7 @@ struct DispositionHookTests {
             wire.server.on("/", .ok(.bytes(Array(bytes(count)))))
             _ = folder.write("old", to: "file")
             let file = URL(filePath: folder.path + "/file")
-            let request = wire.session.request(wire.url + "/", decoder: .dataOrFile).onDisposition { arrival in
+            let request = wire.session.request(wire.url + "/", decoder: .dataOrFile).decideDisposition { arrival in
                 arrival.canBecomeDownload ? .download(to: file) : .cancel
             }
             let report = try await door.send(request)
@@ -119,7 +119,7 @@ struct DispositionHookTests {
     @Test func whatDoesNotBecomeOneIsData() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("text"))
-            let response = try await wire.session.request(wire.url + "/", decoder: .dataOrFile).onDisposition { _ in .allow }.response()
+            let response = try await wire.session.request(wire.url + "/", decoder: .dataOrFile).decideDisposition { _ in .allow }.response()
             #expect(response.value == .data(Data("text".utf8)))
             #expect(response.file == nil)
         }
@@ -129,13 +129,13 @@ struct DispositionHookTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("text"))
             let file = URL(filePath: folder.path + "/file")
-            let plain = try await wire.get().onDisposition { _ in .download(to: file) }.failure()
+            let plain = try await wire.get().decideDisposition { _ in .download(to: file) }.failure()
             #expect(plain.code == .invalidOption)
             let elsewhere = try #require(URL(string: "https://h/file"))
-            let remote = wire.session.request(wire.url + "/", decoder: .dataOrFile).onDisposition { _ in .download(to: elsewhere) }
+            let remote = wire.session.request(wire.url + "/", decoder: .dataOrFile).decideDisposition { _ in .download(to: elsewhere) }
             #expect(try await remote.failure().code == .invalidOption)
             let missing = URL(filePath: folder.path + "/no/such/folder/file")
-            let lost = wire.session.request(wire.url + "/", decoder: .dataOrFile).onDisposition { _ in .download(to: missing) }
+            let lost = wire.session.request(wire.url + "/", decoder: .dataOrFile).decideDisposition { _ in .download(to: missing) }
             #expect(try await lost.failure().code == .fileUnwritable)
             #expect(folder.names.isEmpty)
         }
@@ -146,7 +146,7 @@ struct DispositionHookTests {
             wire.server.on("/", .ok("0123456789").ending(.truncate(afterBytes: 4)))
             _ = folder.write("old", to: "file")
             let file = URL(filePath: folder.path + "/file")
-            let request = wire.session.request(wire.url + "/", decoder: .dataOrFile).onDisposition { _ in .download(to: file) }
+            let request = wire.session.request(wire.url + "/", decoder: .dataOrFile).decideDisposition { _ in .download(to: file) }
             #expect(try await request.failure().code == .truncatedBody)
             #expect(folder.contents(of: "file") == Data("old".utf8))
             #expect(folder.names == ["file"])
@@ -162,15 +162,15 @@ struct DispositionHookTests {
             wire.server.enqueue(.redirect(to: "/busy"))
             wire.server.enqueue(.status(503))
             wire.server.on("/busy", .ok("there"))
-            let request = wire.get("/old") { $0.retry = RetryPolicy(maxAttempts: 2, backoffBase: .milliseconds(1)) }.onDisposition {
+            let request = wire.get("/old") { $0.retry = RetryPolicy(maxAttempts: 2, backoffBase: .milliseconds(1)) }.decideDisposition {
                 asked.add("\($0.head.status) \($0.url.dropFirst(wire.url.count))")
                 return .allow
             }
             #expect(try await request.value() == Data("there".utf8))
             wire.server.on("/gone", .status(404))
-            #expect(try await wire.get("/gone").onDisposition { _ in .cancel }.failure().code == .unacceptableStatus)
+            #expect(try await wire.get("/gone").decideDisposition { _ in .cancel }.failure().code == .unacceptableStatus)
             wire.server.on("/page", .ok("<html>").with { $0.headers = ["Content-Type": "text/html"] })
-            let page = wire.session.get(wire.url + "/page", as: [Int].self).onDisposition { _ in .cancel }
+            let page = wire.session.get(wire.url + "/page", as: [Int].self).decideDisposition { _ in .cancel }
             #expect(try await page.failure().code == .unacceptableContentType)
             #expect(asked.lines == ["200 /busy"])
         }
@@ -181,7 +181,7 @@ struct DispositionHookTests {
             cached.server.on("/", ScriptedResponse.ok("there").header("Cache-Control", "max-age=60"))
             let asked = Counter()
             func get() async throws(NetworkError) -> Response<Data> {
-                try await cached.wire.get().onDisposition { _ in
+                try await cached.wire.get().decideDisposition { _ in
                     asked.add()
                     return .allow
                 }.response()
@@ -199,7 +199,7 @@ struct DispositionHookTests {
             cached.server.on("/", ScriptedResponse.ok("there").header("Cache-Control", "max-age=60"))
             let file = URL(filePath: folder.path + "/file")
             let wire = cached.wire
-            let request = wire.session.request(wire.url + "/", decoder: .dataOrFile).onDisposition { _ in .download(to: file) }
+            let request = wire.session.request(wire.url + "/", decoder: .dataOrFile).decideDisposition { _ in .download(to: file) }
             #expect(try await request.value() == .file(file))
             #expect(try await wire.get().response().source == .network)
         }
@@ -236,7 +236,7 @@ struct DispositionHookTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.bytes(Array(bytes(count)))))
             let (asked, never, wasCancelled) = (Latch(), Latch(), Latch())
-            let request = wire.get().onDisposition { _ in
+            let request = wire.get().decideDisposition { _ in
                 asked.open()
                 await withTaskCancellationHandler {
                     await never.wait()
@@ -269,10 +269,10 @@ struct DispositionHookTests {
                 }
                 defer { StepDoor.remove(number) }
                 let file = URL(filePath: folder.path + "/file")
-                wire.session.request(wire.url + "/", decoder: .dataOrFile).onDisposition { _ in .download(to: file) }
+                wire.session.request(wire.url + "/", decoder: .dataOrFile).decideDisposition { _ in .download(to: file) }
                     .onResponseHead { _ in trace.add("head") }.onSuccess { _ in trace.add("success") }
                     .onFailure { _ in trace.add("failure") }.onEnd { trace.add("end \($0.isCancelled)") }.start()
-                await wire.agent.idle()
+                await wire.agent.waitUntilIdle()
                 #expect(hits.value >= 1)
                 #expect(trace.lines == ["end true"])
                 #expect(folder.names.isEmpty)
@@ -286,7 +286,7 @@ struct DispositionHookTests {
             for count in [0, 8 << 20] {
                 wire.server.on("/", .ok(.bytes(Array(bytes(count)))))
                 let never = Latch()
-                let error = try await wire.get { $0.timeouts.total = .milliseconds(200) }.onDisposition { _ in
+                let error = try await wire.get { $0.timeouts.total = .milliseconds(200) }.decideDisposition { _ in
                     await never.wait()
                     return .allow
                 }.failure()
@@ -305,7 +305,7 @@ struct DispositionHookTests {
             }
             defer { StepDoor.remove(number) }
             let ends = Trace()
-            let run = wire.get().onDisposition { _ in
+            let run = wire.get().decideDisposition { _ in
                 asked.open()
                 await answer.wait()
                 return .allow
@@ -316,7 +316,7 @@ struct DispositionHookTests {
             await answered.wait()
             #expect(ends.lines.isEmpty)
             #expect(run.resume())
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(ends.lines == ["true"])
         }
     }
@@ -329,7 +329,7 @@ struct DispositionHookTests {
         } _: { wire async throws in
             wire.server.on("/", .ok("there"))
             let expected = Capabilities.current.pausesHTTP2Safely ? "2" : "1.1"
-            #expect(try await wire.get().onDisposition { _ in .allow }.response().head.version == expected)
+            #expect(try await wire.get().decideDisposition { _ in .allow }.response().head.version == expected)
             #expect(try await wire.get { $0.hooks.disposition = { _ in .allow } }.response().head.version == expected)
         }
         // Asked for, HTTP/2 is what is spoken.
@@ -337,7 +337,7 @@ struct DispositionHookTests {
             $0.tls.certificateAuthority = .pem(authority.certificatePEM)
         } _: { wire async throws in
             wire.server.on("/", .ok("there"))
-            let asked = try await wire.get { $0.httpVersion = .http2 }.onDisposition { _ in .allow }.response()
+            let asked = try await wire.get { $0.httpVersion = .http2 }.decideDisposition { _ in .allow }.response()
             #expect(asked.head.version == "2")
             #expect(asked.body == Data("there".utf8))
         }
@@ -350,7 +350,7 @@ struct DispositionHookTests {
         try await withStage { session, stage in
             let (asked, answer) = (Latch(), Latch())
             let file = URL(filePath: folder.path + "/file")
-            let request = session.request("http://h/", decoder: .dataOrFile).onDisposition { _ in
+            let request = session.request("http://h/", decoder: .dataOrFile).decideDisposition { _ in
                 asked.open()
                 await answer.wait()
                 return isFile ? .download(to: file) : .allow
@@ -364,7 +364,7 @@ struct DispositionHookTests {
             await asked.wait()
             #expect(!exchange.isEnded)
             answer.open()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             let value = try request.result?.get().value
             #expect(value == (isFile ? .file(file) : .data(Data("one two".utf8))))
             if isFile { #expect(folder.contents(of: "file") == Data("one two".utf8)) }

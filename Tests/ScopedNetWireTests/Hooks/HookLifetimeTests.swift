@@ -25,7 +25,7 @@ struct HookLifetimeTests {
         try await withRedirect { wire in
             let (asked, never) = (Latch(), Latch())
             let wasCancelled = Latch()
-            let request = wire.get("/old").onRedirect { _ in
+            let request = wire.get("/old").decideRedirect { _ in
                 asked.open()
                 // Deaf to the cancellation of its task, of which it hears all the same.
                 await withTaskCancellationHandler {
@@ -59,12 +59,12 @@ struct HookLifetimeTests {
                 _ = mine.cancel(.explicit)
             }
             defer { StepDoor.remove(number) }
-            wire.get("/old").onRedirect { _ in
+            wire.get("/old").decideRedirect { _ in
                 trace.add("asked")
                 return .follow
             }.onSuccess { _ in trace.add("success") }.onFailure { _ in trace.add("failure") }.onEnd { trace.add("end \($0.isCancelled)") }
                 .start()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(hits.value >= 1)
             #expect(trace.lines == (step == .hookAnswered ? ["asked", "end true"] : ["end true"]))
             #expect(wire.server.requests.count == 1)
@@ -76,7 +76,7 @@ struct HookLifetimeTests {
             let (asked, never) = (Latch(), Latch())
             var bag: DeallocBag? = DeallocBag()
             let reasons = Gathered<CancelReason?>()
-            wire.get("/old").onRedirect { _ in
+            wire.get("/old").decideRedirect { _ in
                 asked.open()
                 await never.wait()
                 return .follow
@@ -85,7 +85,7 @@ struct HookLifetimeTests {
             }.start(in: bag!)
             await asked.wait()
             bag = nil
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             never.open()
             #expect(reasons.all == [.ownerReleased])
             #expect(wire.server.requests.count == 1)
@@ -96,7 +96,7 @@ struct HookLifetimeTests {
     @Test func theTotalTimeGoesOnWhileAHookDecides() async throws {
         try await withRedirect { wire in
             let never = Latch()
-            let request = wire.get("/old") { $0.timeouts.total = .seconds(1) }.onRedirect { _ in
+            let request = wire.get("/old") { $0.timeouts.total = .seconds(1) }.decideRedirect { _ in
                 await never.wait()
                 return .follow
             }
@@ -112,21 +112,21 @@ struct HookLifetimeTests {
         try await withRedirect { wire in
             let ends = Trace()
             let bag = DeallocBag()
-            wire.get("/old").onRedirect { _ in
+            wire.get("/old").decideRedirect { _ in
                 bag.cancelAll()
                 return .follow
             }.onEnd { ends.add("redirect \($0.isCancelled)") }.start(in: bag)
-            await wire.agent.idle()
-            wire.get("/new").onDisposition { _ in
+            await wire.agent.waitUntilIdle()
+            wire.get("/new").decideDisposition { _ in
                 bag.cancelAll()
                 return .allow
             }.onEnd { ends.add("disposition \($0.isCancelled)") }.start(in: bag)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(ends.lines == ["redirect true", "disposition true"])
 
             let page = Page()
             page.load(wire)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(page.isGone)
             #expect(wire.server.requests.map(\.path) == ["/old", "/new", "/old"])
         }
@@ -144,7 +144,7 @@ struct HookLifetimeTests {
         func load(_ wire: Wire) {
             guard let owner = model.withLock({ $0 }) else { return }
             seen.withLock { $0 = WeakReference(owner) }
-            wire.get("/old").onRedirect(for: owner) { [self] _, _ in
+            wire.get("/old").decideRedirect(for: owner) { [self] _, _ in
                 let last = model.withLock { model in
                     defer { model = nil }
                     return model
@@ -166,7 +166,7 @@ struct HookLifetimeTests {
         try await withRedirect { wire in
             let trace = Trace()
             let owner = Owner("here")
-            let first = try await wire.get("/old").onRedirect(for: owner) { owner, _ in
+            let first = try await wire.get("/old").decideRedirect(for: owner) { owner, _ in
                 trace.add(owner.name)
                 return .stop
             }.failure()
@@ -174,7 +174,7 @@ struct HookLifetimeTests {
             let request = wire.get("/old")
             do {
                 let gone = Owner("gone")
-                request.onRedirect(for: gone) { owner, _ in
+                request.decideRedirect(for: gone) { owner, _ in
                     trace.add(owner.name)
                     return .stop
                 }
@@ -188,13 +188,13 @@ struct HookLifetimeTests {
     @Test @MainActor func aHookRunsWhereItIsWritten() async throws {
         try await withRedirect { wire in
             let onMain = Gathered<Bool>()
-            _ = try await wire.get("/old").onRedirect { _ in
+            _ = try await wire.get("/old").decideRedirect { _ in
                 MainActor.assertIsolated()
                 onMain.add(true)
                 return .follow
             }.value()
             let counting = CountingActor()
-            _ = try await wire.get("/old").onRedirect(for: counting) { counting, _ in
+            _ = try await wire.get("/old").decideRedirect(for: counting) { counting, _ in
                 counting.count += 1
                 return .follow
             }.value()
@@ -217,7 +217,7 @@ struct HookLifetimeTests {
                 if step == .retryWaiting, wire.agent.liveRuns().contains(where: { $0.id == run }) { waiting.signal() }
             }
             defer { StepDoor.remove(number) }
-            let run = wire.get("/old").onRedirect { _ in
+            let run = wire.get("/old").decideRedirect { _ in
                 trace.add("asked")
                 return .follow
             }.start().run
@@ -226,7 +226,7 @@ struct HookLifetimeTests {
             usleep(20_000)
             let result = run.cancel()
             #expect(result == .cancelled)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(trace.lines.isEmpty)
         }
     }
@@ -253,16 +253,16 @@ struct HookLifetimeTests {
             let probe = Canary()
             weakProbe = probe
             let reference = WeakReference(probe)
-            request = wire.get(ending == .neverAsked ? "/new" : "/old") { $0.repeats = .cancelNewest }
+            request = wire.get(ending == .neverAsked ? "/new" : "/old") { $0.repeats = .keepRunning }
             if ending == .refused { request.start() }
-            request.onRedirect { _ in
+            request.decideRedirect { _ in
                 _ = probe
                 if ending == .failure { throw CancellationError() }
                 return .follow
-            }.onDisposition { _ in
+            }.decideDisposition { _ in
                 _ = probe
                 return .allow
-            }.onNewBody { _ in
+            }.provideBody { _ in
                 _ = probe
                 return nil
             }.onEnd { _ in aliveInEnd.withLock { $0 = reference.object != nil } }
@@ -274,7 +274,7 @@ struct HookLifetimeTests {
             run.cancel()
             #expect(weakProbe == nil, "destroyed before cancel() returned")
         }
-        await wire.agent.idle()
+        await wire.agent.waitUntilIdle()
         #expect(weakProbe == nil)
         if ending != .refused { #expect(aliveInEnd.withLock { $0 } == false, "destroyed before onEnd") }
     }
@@ -289,14 +289,14 @@ struct HookLifetimeTests {
         } _: { wire in
             wire.server.on("/slow", .redirect(to: "/new").stalling(.beforeHead))
             let bag = DeallocBag()
-            wire.get("/slow") { $0.release = .detached }.onRedirect { _ in
+            wire.get("/slow") { $0.release = .detached }.decideRedirect { _ in
                 trace.add("request")
                 return .stop
             }.onEnd { trace.add("end \($0.isCancelled)") }.start(in: bag)
             try await wire.server.waitForStalls()
             bag.end()
             wire.server.releaseStalls()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(trace.lines == ["end true"])
             #expect(wire.server.requests.map(\.path) == ["/slow", "/new"])
         }

@@ -49,18 +49,18 @@ struct HookOrderTests {
             let listener = Listener(trace)
             let target = URL(filePath: folder.path + "/file")
             let request = wire.session.request(wire.url + "/old", method: .put, body: once(), decoder: .dataOrFile)
-            request.delegate(sendable: listener).onRedirect { hop in
+            request.delegate(sendable: listener).decideRedirect { hop in
                 trace.add("hook: redirect \(hop.head.status)")
                 return .follow
-            }.onNewBody { replay in
+            }.provideBody { replay in
                 trace.add("hook: body for a \(replay.reason)")
                 return once()
-            }.onDisposition { arrival in
+            }.decideDisposition { arrival in
                 trace.add("hook: disposition \(arrival.head.status)")
                 return .download(to: target)
             }.onResponseHead { trace.add("closure: head \($0.status)") }.onSuccess { _ in trace.add("closure: success") }
                 .onEnd { _ in trace.add("closure: end") }.start()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
         }
         let lines = trace.lines
         let hooks = lines.filter { $0.hasPrefix("hook") }

@@ -22,9 +22,9 @@ struct NewBodyHookTests {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new", status: 307))
             wire.server.on("/new", .ok("there"))
-            let asked = Gathered<BodyReplay>()
+            let asked = Gathered<BodyReplayRequest>()
             let request = wire.session.request(wire.url + "/old", method: .put, body: once("first"))
-            request.onNewBody { replay in
+            request.provideBody { replay in
                 asked.add(replay)
                 return once("another")
             }
@@ -44,9 +44,9 @@ struct NewBodyHookTests {
             wire.server.enqueue(.status(503))
             wire.server.enqueue(.status(503))
             wire.server.on("/", .ok("there"))
-            let asked = Gathered<BodyReplay.Reason>()
+            let asked = Gathered<BodyReplayRequest.Reason>()
             let request = wire.session.request(wire.url + "/", method: .put, body: once("1"))
-            request.options { $0.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) }.onNewBody { replay in
+            request.options { $0.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) }.provideBody { replay in
                 asked.add(replay.reason)
                 // This one can be read once, too, and the next as often as needed.
                 if asked.all.count == 1 { return once("2") }
@@ -68,11 +68,11 @@ struct NewBodyHookTests {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new", status: 307))
             wire.server.on("/busy", .status(503))
-            let redirected = wire.session.request(wire.url + "/old", method: .put, body: once("x")).onNewBody { _ in nil }
+            let redirected = wire.session.request(wire.url + "/old", method: .put, body: once("x")).provideBody { _ in nil }
             let first = try await door.send(redirected)
             #expect(first.outcome == .failure(.bodyNotReplayable))
             let retried = wire.session.request(wire.url + "/busy", method: .put, body: once("x")).options { $0.retry = .standard }
-                .onNewBody { _ in nil }
+                .provideBody { _ in nil }
             let second = try await door.send(retried)
             #expect(second.outcome == .failure(.unacceptableStatus))
             #expect(wire.server.requests.count == 2)
@@ -82,11 +82,12 @@ struct NewBodyHookTests {
     @Test func theNewBodyIsCheckedLikeTheFirst() async throws {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new", status: 307))
-            let bad = wire.session.request(wire.url + "/old", method: .put, body: once("x")).onNewBody { _ in
+            let bad = wire.session.request(wire.url + "/old", method: .put, body: once("x")).provideBody { _ in
                 .json(["a": Double.infinity])
             }
             #expect(try await bad.failure().code == .invalidParameters)
-            let thrown = wire.session.request(wire.url + "/old", method: .put, body: once("x")).onNewBody { _ in throw CancellationError() }
+            let thrown = wire.session.request(wire.url + "/old", method: .put, body: once("x")).provideBody { _ in throw CancellationError()
+            }
             #expect(try await thrown.failure().code == .hookFailed)
             #expect(wire.server.requests.count == 2)
         }
@@ -116,12 +117,12 @@ struct NewBodyHookTests {
             wire.server.on("/other", .ok("there"))
             let order = Trace()
             let request = wire.session.request(wire.url + "/old", method: .put, body: once("first"))
-            request.onRedirect { hop in
+            request.decideRedirect { hop in
                 order.add("redirect")
                 var next = hop.proposed
                 next.url = "/other"
                 return .follow(next)
-            }.onNewBody { replay in
+            }.provideBody { replay in
                 order.add("body for \(replay.url.dropFirst(wire.url.count))")
                 return .data(Data("second".utf8))
             }

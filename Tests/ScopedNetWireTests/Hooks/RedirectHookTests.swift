@@ -16,8 +16,8 @@ struct RedirectHookTests {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new"))
             wire.server.on("/new", .ok("there"))
-            let hops = Gathered<RedirectHop>()
-            let request = wire.get("/old").onRedirect { hop in
+            let hops = Gathered<RedirectProposal>()
+            let request = wire.get("/old").decideRedirect { hop in
                 hops.add(hop)
                 return .follow
             }
@@ -39,9 +39,9 @@ struct RedirectHookTests {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new").with { $0.body = .bytes(Array("moved".utf8)) })
             // Not accepted, it is a failure like any other status.
-            let refused = try await door.send(wire.get("/old").onRedirect { _ in .stop })
+            let refused = try await door.send(wire.get("/old").decideRedirect { _ in .stop })
             #expect(refused.outcome == .failure(.unacceptableStatus))
-            let accepted = try await door.send(wire.get("/old") { $0.validation = .any }.onRedirect { _ in .stop })
+            let accepted = try await door.send(wire.get("/old") { $0.validation = .any }.decideRedirect { _ in .stop })
             #expect(accepted.outcome == .success("moved"))
             if door != .awaiting { #expect(accepted.calls.contains("head 302")) }
             #expect(wire.server.requests.map(\.path) == ["/old", "/old"])
@@ -53,16 +53,16 @@ struct RedirectHookTests {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new"))
             let own = NetworkError(.redirectRefused, phase: .receiving, message: "not there")
-            let first = try await door.send(wire.get("/old").onRedirect { _ in throw own })
+            let first = try await door.send(wire.get("/old").decideRedirect { _ in throw own })
             #expect(first.outcome == .failure(.redirectRefused))
-            let second = try await door.send(wire.get("/old").onRedirect { _ in throw Refusal() })
+            let second = try await door.send(wire.get("/old").decideRedirect { _ in throw Refusal() })
             #expect(second.outcome == .failure(.hookFailed))
-            let error = try await wire.get("/old").onRedirect { _ in throw Refusal() }.failure()
+            let error = try await wire.get("/old").decideRedirect { _ in throw Refusal() }.failure()
             #expect(error.underlying as? Refusal == Refusal())
-            #expect(error.requestID > 0)
+            #expect(error.runID > 0)
             // `cancelled` is the code of runs that were.
             let third = try await door.send(
-                wire.get("/old").onRedirect { _ in throw NetworkError.cancelled(.explicit, requestID: 1, phase: .receiving) })
+                wire.get("/old").decideRedirect { _ in throw NetworkError.cancelled(.explicit, runID: 1, phase: .receiving) })
             #expect(third.outcome == .failure(.hookFailed))
             #expect(wire.server.requests.allSatisfy { $0.path == "/old" })
         }
@@ -76,7 +76,7 @@ struct RedirectHookTests {
             wire.server.on("/*", .ok("there"))
             let request = wire.session.request(
                 wire.url + "/old", method: .post, headers: [.contentType: "text/plain"], body: .data(Data("body".utf8)))
-            request.onRedirect { hop in
+            request.decideRedirect { hop in
                 var next = hop.proposed
                 // 301 makes a GET of a POST; the program knows better here.
                 next.method = .post
@@ -102,7 +102,7 @@ struct RedirectHookTests {
             wire.server.on("/new", .ok())
             let request = wire.session.request(
                 wire.url + "/old", method: .put, headers: [.contentType: "text/plain"], body: .data(Data("body".utf8)))
-            _ = try await request.onRedirect { hop in
+            _ = try await request.decideRedirect { hop in
                 var next = hop.proposed
                 next.keepsBody = false
                 next.method = .get
@@ -122,7 +122,7 @@ struct RedirectHookTests {
                 return number == 0 ? .ok("end") : .redirect(to: "/\(number - 1)")
             }
             let hops = Trace()
-            let request = wire.get("/10").onRedirect { hop in
+            let request = wire.get("/10").decideRedirect { hop in
                 hops.add("\(hop.number) \(hop.proposed.url.dropFirst(wire.url.count))")
                 await Task.yield()
                 return .follow
@@ -138,7 +138,7 @@ struct RedirectHookTests {
             wire.server.on("/bad", .redirect(to: "ftp://127.0.0.1/"))
             let asked = Counter()
             func hooked(_ path: String, _ mode: RedirectPolicy.Mode) -> Request<Data> {
-                wire.get(path) { $0.redirects.mode = mode }.onRedirect { _ in
+                wire.get(path) { $0.redirects.mode = mode }.decideRedirect { _ in
                     asked.add()
                     return .follow
                 }
@@ -158,7 +158,7 @@ struct RedirectHookTests {
     func aChangedURLIsCheckedLikeAnyOther(_ url: String, _ code: NetworkError.Code) async throws {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new"))
-            let error = try await wire.get("/old").onRedirect { hop in
+            let error = try await wire.get("/old").decideRedirect { hop in
                 var next = hop.proposed
                 next.url = url
                 return .follow(next)
@@ -173,7 +173,7 @@ struct RedirectHookTests {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new"))
             wire.server.on("/new", .ok())
-            let error = try await wire.get("/old").onRedirect { hop in
+            let error = try await wire.get("/old").decideRedirect { hop in
                 var next = hop.proposed
                 try next.setHeader("X-Hop", "1\r\nX-Injected: 1")
                 return .follow(next)
@@ -181,7 +181,7 @@ struct RedirectHookTests {
             #expect(error.code == .invalidHeader)
             #expect(wire.server.requests.count == 1)
             // The type of the fields makes blanks of line ends, and what says how long a message is is not for the program.
-            _ = try await wire.get("/old").onRedirect { hop in
+            _ = try await wire.get("/old").decideRedirect { hop in
                 var next = hop.proposed
                 next.headers[HTTPField.Name("X-Hop")!] = "1\r\nX-Injected: 1"
                 return .follow(next)
@@ -195,7 +195,7 @@ struct RedirectHookTests {
             wire.server.on("/old", .redirect(to: "/new", status: 307))
             wire.server.on("/new", .ok())
             func hooked(_ method: HTTPRequest.Method, _ body: RequestBody?) -> Request<Data> {
-                wire.session.request(wire.url + "/old", method: method, body: body).onRedirect { hop in
+                wire.session.request(wire.url + "/old", method: method, body: body).decideRedirect { hop in
                     var next = hop.proposed
                     next.headers[.contentLength] = "5"
                     return .follow(next)
@@ -215,7 +215,7 @@ struct RedirectHookTests {
                 wire.server.on("/home", .redirect(to: "/stay", status: 307))
                 let elsewhere = other.url + "/there"
                 func hooked(_ token: String?) -> Request<Data> {
-                    wire.session.request(wire.url + "/home", headers: [.authorization: "Bearer secret"]).onRedirect { hop in
+                    wire.session.request(wire.url + "/home", headers: [.authorization: "Bearer secret"]).decideRedirect { hop in
                         var next = hop.proposed
                         next.url = elsewhere
                         if let token { next.headers[.authorization] = token }
@@ -241,7 +241,7 @@ struct RedirectHookTests {
                 return .redirect(to: "/new")
             }
             let request = wire.get("/old") { $0.authentication = .credential(.basic(user: "ann", password: "secret")) }
-            _ = try await request.onRedirect { hop in
+            _ = try await request.decideRedirect { hop in
                 var next = hop.proposed
                 next.headers[.authorization] = field
                 return .follow(next)
@@ -259,13 +259,13 @@ struct RedirectHookTests {
             wire.server.on("/old", .redirect(to: "/new").header("Set-Cookie", "a=1"))
             wire.server.on("/new", .ok())
             let shown = Gathered<String?>()
-            let keep = wire.get("/old").onRedirect { hop in
+            let keep = wire.get("/old").decideRedirect { hop in
                 shown.add(hop.proposed.headers[.cookie])
                 return .follow(hop.proposed)
             }
             _ = try await keep.response()
             #expect(wire.server.requests.last?["cookie"] == "a=1")
-            _ = try await wire.get("/old").onRedirect { hop in
+            _ = try await wire.get("/old").decideRedirect { hop in
                 shown.add(hop.proposed.headers[.cookie])
                 var next = hop.proposed
                 next.headers[.cookie] = "b=2"
@@ -290,10 +290,10 @@ struct RedirectHookTests {
             wire.server.on("/old", .redirect(to: "/new"))
             wire.server.on("/new", .ok())
             let request = wire.get("/old")
-            request.onRedirect { _ in
+            request.decideRedirect { _ in
                 asked.add("first")
                 return .follow
-            }.onRedirect { _ in
+            }.decideRedirect { _ in
                 asked.add("request")
                 return .follow
             }
@@ -311,7 +311,7 @@ struct RedirectHookTests {
             wire.server.on("/new", .ok("there").header("Cache-Control", "max-age=1000"))
             let asked = Gathered<Bool>()
             for _ in 0..<2 {
-                _ = try await wire.get("/old").onRedirect { hop in
+                _ = try await wire.get("/old").decideRedirect { hop in
                     asked.add(hop.isStored)
                     return .follow
                 }.value()
@@ -328,7 +328,7 @@ struct RedirectHookTests {
             wire.server.on("/old", .redirect(to: "/new", status: 301).header("Cache-Control", "max-age=1000"))
             for _ in 0..<2 {
                 let heads = Gathered<Int>()
-                let request = wire.get("/old") { $0.validation = .any }.onRedirect { _ in .stop }
+                let request = wire.get("/old") { $0.validation = .any }.decideRedirect { _ in .stop }
                 request.onResponseHead { heads.add($0.status) }
                 _ = try await request.response()
                 #expect(heads.all == [301])
@@ -355,7 +355,7 @@ struct RedirectHookTests {
             #expect(folder.contents(of: "page").isSame(as: page))
             // Where it goes is for the hook to say, as of any other response.
             let chosen = URL(fileURLWithPath: folder.path + "/chosen")
-            let download = wire.session.download(wire.url + "/old", to: file).onDestination { _ in chosen }
+            let download = wire.session.download(wire.url + "/old", to: file).chooseDestination { _ in chosen }
             #expect(try await download.value() == chosen)
             #expect(folder.contents(of: "chosen").isSame(as: page))
             #expect(try await wire.get("/old").value().isSame(as: page))

@@ -20,7 +20,7 @@ import Testing
             $0.observers = [recorder]
         } _: { wire async throws in
             try await test(wire) { [self] in
-                await wire.agent.idle()
+                await wire.agent.waitUntilIdle()
                 return completions(recorder).last
             }
         }
@@ -82,7 +82,7 @@ import Testing
             let response = try await wire.get().response()
             #expect(response.attempts.count == 2)
             #expect(response.duration >= wait + response.attempts.reduce(.zero) { $0 + $1.total })
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             let completion = try #require(completions(recorder).last)
             #expect(completion.duration >= response.duration)
         }

@@ -74,7 +74,7 @@ import Testing
         let recorder = try await record { house in
             house.server.on("/a", .ok("x"))
             _ = try await house.session.send(house.url("/a"))
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             _ = try await house.session.send(house.url("/a"))
         }
         #expect(recorder.names.filter { $0 == "connected" }.count == 1)
@@ -146,7 +146,7 @@ import Testing
             #expect(first.resume())
             #expect(!first.resume())
             house.server.releaseStalls()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
         }
         let names = recorder.names
         #expect(names.filter { $0 == "queued" }.count == 1)

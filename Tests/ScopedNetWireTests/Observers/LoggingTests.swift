@@ -33,7 +33,7 @@ import Testing
             headers[.authorization] = "Bearer hunter2"
             _ = try await house.session.send(house.url("/a?token=hunter2"), headers: headers)
             _ = try? await house.session.send(house.url("/b"))
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
         }
         #expect(trace.lines.contains { $0.hasPrefix("debug request succeeded") && $0.contains("status=200") && $0.contains("bytes=1") })
         #expect(trace.lines.contains { $0.hasPrefix("notice request failed") && $0.contains("status=404") })

@@ -42,9 +42,9 @@ import Testing
             run.suspend()
             run.resume()
             house.server.releaseStalls()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             _ = try? await house.session.request(house.url("/bad")).options { $0.tag = "bad" }.value()
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
         }
         #expect(
             listener.trace.lines == [
@@ -72,13 +72,13 @@ import Testing
         let token = listener.center.addObserver(forName: .requestDidComplete, object: nil, queue: nil) { note in
             let error = note.userInfo?[RequestNotifications.Key.error] as? NetworkError
             let run = note.object as? RunInfo
-            reasons.add("\(error?.code.description ?? "-") \(error?.cancelReason?.description ?? "-") \(error?.requestID == run?.id)")
+            reasons.add("\(error?.code.description ?? "-") \(error?.cancelReason?.description ?? "-") \(error?.runID == run?.id)")
         }
         try await withStage({ $0.observers = [RequestNotifications(center: listener.center)] }) { session, stage in
             let run = session.request("http://h/").start().run
             await stage.waitForStarts(1)
             run.cancel()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
         }
         listener.center.removeObserver(token)
         #expect(listener.trace.lines == ["didResume - ", "didComplete - cancelReason,error"])
@@ -98,7 +98,7 @@ import Testing
             #expect(run.resume())
             #expect(!run.resume())
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(!run.suspend())
             #expect(!run.resume())
             #expect(run.cancel() == .alreadyEnded)

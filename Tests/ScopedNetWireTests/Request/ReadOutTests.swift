@@ -27,7 +27,7 @@ import Testing
             #expect(request.result == nil)
 
             stage.succeed(stage.started[0], body: "done")
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(request.status.stage == .ended && !request.status.isExecuting)
             let value = try request.result?.get().value
             #expect(value == Data("done".utf8))
@@ -45,7 +45,7 @@ import Testing
             #expect(request.status.cancelReason == .explicit)
             #expect(request.result == nil)
             stage.fail(stage.started[0], .cancelled)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(request.status.stage == .cancelled)
             #expect(request.result == nil)
         }
@@ -57,7 +57,7 @@ import Testing
             request.start()
             await stage.waitForStarts(1)
             stage.fail(stage.started[0], .connectionLost)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             guard case .failure(let error) = request.result else {
                 Issue.record("no failure")
                 return

@@ -125,7 +125,7 @@ import Testing
             for _ in 0..<3 {
                 let value = try await request.value()
                 #expect(value == [1])
-                await cached.wire.agent.idle()
+                await cached.wire.agent.waitUntilIdle()
             }
         }
     }

@@ -35,7 +35,7 @@ import Testing
             let request = house.session.request(house.url("/a"), decoder: decoder).delegate(sendable: delegate)
             for _ in 0..<2 {
                 request.onSuccess { values.add("closure \($0)") }.onSuccess { values.add("closure \($0)") }.start()
-                await house.agent.idle()
+                await house.agent.waitUntilIdle()
             }
             let result = try request.result?.get()
             #expect(result?.value == 5)
@@ -69,7 +69,7 @@ import Testing
                     calls.leave()
                 }.start()
             }
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
         }
         #expect(decoders.most == 2)
         #expect(calls.most == 1)
@@ -126,7 +126,7 @@ import Testing
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
             await trace.wait(for: 2)
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             let said = answer.withLock { $0 }
             #expect(said == .cancelled)
             #expect(run.status.cancelReason == .explicit)
@@ -221,7 +221,7 @@ import Testing
             for _ in 0..<count {
                 house.session.request(house.url("/a"), decoder: decoder).onSuccess { ends.add($0) }.start()
             }
-            await house.agent.idle()
+            await house.agent.waitUntilIdle()
             #expect(house.server.requests.count == count)
         }
         #expect(ends.value == 5 * count)
@@ -291,7 +291,7 @@ import Testing
             await stage.waitForStarts(2)
             stage.succeed(stage.started[0], body: "one")
             stage.succeed(stage.started[1], body: "two")
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(first.lines == ["observer one"])
             #expect(second.lines == ["observer two"])
         }

@@ -104,7 +104,7 @@ struct SecurityPolicyWireTests {
             wire.server.on("/", .redirect(to: "http://127.0.0.1:\(port)/there"))
             wire.server.on("/there", .ok("plain"))
             let error = try await wire.session.request("http://localhost:\(port)/").failure()
-            #expect(error.code == .insecureConnection && error.requestID != 0)
+            #expect(error.code == .insecureConnection && error.runID != 0)
             #expect(wire.server.requests.map(\.path) == ["/"])
         }
     }
@@ -122,7 +122,7 @@ struct SecurityPolicyWireTests {
     /// The transport sees to it by itself as well: whoever gives it a transfer.
     @Test func theTransportRefusesItToo() async throws {
         try await withLoopbackServer { server async throws in
-            var settings = TransportSettings()
+            var settings = ConnectionSettings()
             settings.proxy = .none
             settings.security = SecurityPolicy(mismatch)
             let transport = CurlTransport(settings: settings)
@@ -348,7 +348,7 @@ struct SecurityPolicyWireTests {
             let run = session.request("https://127.0.0.1:\(server.port)/").start().run
             for await _ in greeted { break }
             _ = run.cancel()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             let isSilent = observer.events.allSatisfy { kind in
                 switch kind {
                 case .trustReported, .requestSent, .secured: false
@@ -370,9 +370,9 @@ private final class EndingSink: TransferSink {
         return TransferResult()
     }
 
-    func transfer(_ id: TransferID, didReach milestone: TransferMilestone, turn: TransportTurn) {}
-    func transfer(_ id: TransferID, didReceive head: ResponseHead, turn: TransportTurn) -> BodyDestination { .memoryPrefix(limit: 0) }
-    func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, turn: TransportTurn) {}
-    func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, turn: TransportTurn) {}
-    func transfer(_ id: TransferID, didFinishWith result: TransferResult, turn: TransportTurn) { ending.continuation.yield(result) }
+    func transfer(_ id: TransferID, didReach milestone: TransferMilestone, batch: DeliveryBatch) {}
+    func transfer(_ id: TransferID, didReceive head: ResponseHead, batch: DeliveryBatch) -> BodyDestination { .memoryPrefix(limit: 0) }
+    func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, batch: DeliveryBatch) {}
+    func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, batch: DeliveryBatch) {}
+    func transfer(_ id: TransferID, didFinishWith result: TransferResult, batch: DeliveryBatch) { ending.continuation.yield(result) }
 }

@@ -60,7 +60,7 @@ import Testing
         #expect(error?.code == code)
         let told = #expect(throws: NetworkError.self) { try made.httpRequest() }
         #expect(told?.code == code || request.method == .connect)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     /// RFC 9110 section 9.3.6: its success has no body, whatever the fields say; nobody may ask for that by accident.
@@ -69,7 +69,7 @@ import Testing
         let made = session.request("http://127.0.0.1:1/", method: .connect)
         let error = await #expect(throws: NetworkError.self) { try await made.value() }
         #expect(error?.code == .invalidOption)
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
     }
 
     @Test func itIsSentAsItIsAndTheHeadComesBack() async throws {

@@ -88,7 +88,7 @@ struct SessionRowTests {
             #expect(asked.lines == ["derived", "base"])
             let own = try #require(before.options.hooks.redirect)
             let request = NextRequest(url: "http://h/", method: .get, headers: [:], keepsBody: false)
-            let hop = RedirectHop(
+            let hop = RedirectProposal(
                 runID: 1, number: 1, head: ResponseHead(status: 302), isStored: false, request: request, proposed: request)
             _ = try await own(hop)
             #expect(asked.lines.last == "base")

@@ -140,7 +140,7 @@ struct UploadTaskTests {
             _ = try await wire.session.upload(wire.url + "/up", from: Data()).value()
             #expect(wire.server.requests.count == 1 && progress.all.isEmpty)
             request.start()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(values.all == [3 << 20] && progress.all.last == TransferProgress(completed: 3 << 20, total: 3 << 20))
         }
     }
@@ -152,7 +152,7 @@ struct UploadTaskTests {
             bag.end()
             let ends = Gathered<Bool>()
             wire.session.upload(wire.url + "/up", from: Data("x".utf8)).onEnd { ends.add($0.isCancelled) }.start(in: bag)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(ends.all == [true] && wire.server.connectionsAccepted == 0)
         }
     }

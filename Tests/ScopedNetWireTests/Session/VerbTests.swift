@@ -27,7 +27,7 @@ struct VerbTests {
             await server.stop()
             throw error
         }
-        await house.agent.idle()
+        await house.agent.waitUntilIdle()
         await server.stop()
     }
 

@@ -62,7 +62,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         server.releaseStalls()
         counts.add(tally.counts.withLock { $0 })
     }

@@ -30,7 +30,7 @@ func withHouse(
         throw error
     }
     server.releaseStalls()
-    await house.agent.idle()
+    await house.agent.waitUntilIdle()
     #expect(house.agent.liveCount == 0, sourceLocation: sourceLocation)
     #expect(house.session.admission.activeCount == 0 || house.session.admission.waitingCount == 0, sourceLocation: sourceLocation)
     await house.server.stop()

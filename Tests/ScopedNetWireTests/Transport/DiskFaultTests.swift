@@ -104,7 +104,7 @@ struct DiskFaultTests {
                 try FileManager.default.createDirectory(atPath: inner + "/file/full", withIntermediateDirectories: true)
             }
             wire.server.releaseStalls()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             guard case .failure(let error) = request.result else { throw UnexpectedSuccess() }
             expect(error, .fileUnwritable, what == "a folder that goes away" ? ENOENT : EISDIR)
         }

@@ -28,7 +28,7 @@ struct EarlySuspensionTests {
                     for _ in 0..<3 { _ = try await session.send(neighbour.url + "/") }
                     #expect(request.result == nil, "round \(round): a suspended transfer went on")
                     run.resume()
-                    await session.agent.idle()
+                    await session.agent.waitUntilIdle()
                     #expect(try request.result?.get().body == Data("x".utf8))
                 }
             }
@@ -59,7 +59,7 @@ struct EarlySuspensionTests {
                 for _ in 0..<50 { _ = try await session.send(neighbour.url + "/") }
                 #expect(received.withLock { $0 } < size / 2, "a suspended transfer sent its body")
                 run.resume()
-                await session.agent.idle()
+                await session.agent.waitUntilIdle()
                 #expect(try request.result?.get().body == Data("x".utf8))
                 #expect(received.withLock { $0 } == size)
             }

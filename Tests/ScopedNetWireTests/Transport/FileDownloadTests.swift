@@ -49,7 +49,7 @@ struct FileDownloadTests {
             try await wire.server.waitForStalls()
             #expect(folder.contents(of: "file") == Data("old".utf8))
             wire.server.releaseStalls()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(head.all == [1])
         }
         #expect(folder.contents(of: "file") == Data("new contents".utf8))

@@ -47,7 +47,7 @@ struct FrozenDiskTests {
                 #expect(try await request.response().value == [1, 2, 3])
                 #expect(downloads.allSatisfy { $0.result == nil })
                 disk.thaw()
-                await wire.agent.idle()
+                await wire.agent.waitUntilIdle()
                 for download in downloads { _ = try result(of: download) }
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).count == 40)
@@ -85,7 +85,7 @@ struct FrozenDiskTests {
                 #expect(downloads.allSatisfy { $0.result == nil })
                 disk.thaw()
                 wire.server.releaseStalls()
-                await wire.agent.idle()
+                await wire.agent.waitUntilIdle()
                 for (size, download) in zip(sizes, downloads) {
                     _ = try result(of: download)
                     #expect(FileManager.default.contents(atPath: disk.path + "/\(size)") == bytes(size))
@@ -111,7 +111,7 @@ struct FrozenDiskTests {
                     wire.server.releaseStalls()
                 }
                 // The run is over, and the disk still hangs.
-                await wire.agent.idle()
+                await wire.agent.waitUntilIdle()
                 guard case .failure(let error) = request.result else { throw UnexpectedSuccess() }
                 #expect(error.code == .totalTimeout, "\(error)")
                 disk.thaw()

@@ -71,7 +71,7 @@ struct HandleReuseTests {
             for kind in Kind.allCases {
                 let fresh = Session(configuration: wire.session.configuration)
                 alone[kind] = try await send(kind, fresh, wire, folder)
-                await fresh.agent.idle()
+                await fresh.agent.waitUntilIdle()
                 await fresh.shutdown(cancelling: false)
             }
             for first in Kind.allCases {

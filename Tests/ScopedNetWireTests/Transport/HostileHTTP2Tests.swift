@@ -271,7 +271,7 @@ struct HostileHTTP2Tests {
             let run = request.start().run
             for await _ in heads { break }
             run.suspend()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             guard case .failure(let error) = request.result else { throw UnexpectedSuccess() }
             #expect(["totalTimeout", "truncatedBody", "connectionLost"].contains(error.code.description), "\(error)")
             #expect(sent.withLock { $0 } < 128 << 20)

@@ -164,7 +164,7 @@ struct HostileInputTests {
     @Test func anOptionThatLibcurlRefusesIsAnError() async throws {
         let huge = String(repeating: "x", count: 9_000_000)
         let changes: [(inout Session.Configuration) -> Void] = [
-            { $0.transport.unixSocketPath = huge }, { $0.transport.localAddress = huge }, { $0.proxy = .explicit(url: huge) },
+            { $0.connection.unixSocketPath = huge }, { $0.connection.localAddress = huge }, { $0.proxy = .explicit(url: huge) },
             { $0.proxy = .explicit(url: "http://127.0.0.1:1", credentials: .init(user: huge, password: "p")) },
             { $0.proxy = .explicit(url: "http://127.0.0.1:1", bypass: [huge]) },
         ]

@@ -29,7 +29,7 @@ struct ProgressTests {
                 }
                 .onSuccess { _ in order.add("success") }
                 .start()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             check(progress.all, total: Int64(size))
             if framing == .chunked {
                 let isUnknown = progress.all.dropLast().allSatisfy { $0.total == nil }
@@ -57,7 +57,7 @@ struct ProgressTests {
                     .onUploadProgress { progress.add($0) }
                     .onEnd { ends.add("\($0)") }
                     .start()
-                await wire.agent.idle()
+                await wire.agent.waitUntilIdle()
                 let counts = progress.all.map(\.completed)
                 #expect(counts == counts.sorted(), "body \(index)")
                 #expect(
@@ -81,7 +81,7 @@ struct ProgressTests {
             } else {
                 wire.get().onDownloadProgress { down.add($0) }.start()
             }
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             if status == 302 { check(down.all, total: 10) } else { #expect(down.all.isEmpty) }
             #expect(down.all.allSatisfy { $0.completed <= 10 })
         }
@@ -100,7 +100,7 @@ struct ProgressTests {
                 .onUploadProgress { up.add($0) }
                 .onDownloadProgress { down.add($0) }
                 .start()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(wire.server.requests.count == 2)
             check(up.all, total: 500_000)
             check(down.all, total: 500_000)
@@ -114,7 +114,7 @@ struct ProgressTests {
             wire.server.on("/", .ok(.bytes(coded)).header("Content-Encoding", "gzip"))
             let progress = Gathered<TransferProgress>()
             wire.get().onDownloadProgress { progress.add($0) }.start()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             check(progress.all, total: Int64(coded.count))
         }
     }
@@ -135,7 +135,7 @@ struct ProgressTests {
             // The end would be one with what waits, too.
             await told.wait()
             stage.succeed(stage.started[0])
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             // What was being told when the queue was stopped goes on.
             #expect(progress.all.contains(TransferProgress(completed: 100, total: 200)) && progress.all.count < 50)
         }

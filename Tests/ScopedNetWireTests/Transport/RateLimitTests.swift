@@ -140,7 +140,7 @@ struct RateLimitTests {
             try await wire.server.requests[0].waitForBodyBytesReceived(1)
             #expect(run.cancel() == .cancelled)
             try await wire.server.waitForClientsToLeave()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(calls.all == ["true"] && wire.server.requests[0].bodyBytesReceived < 1 << 20)
         }
     }

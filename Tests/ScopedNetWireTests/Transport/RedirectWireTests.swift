@@ -190,7 +190,7 @@ struct RedirectWireTests {
             wire.server.on("/a", .redirect(to: "/b"))
             wire.server.on("/b", .ok("x"))
             let response = try await wire.send("/a")
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             let times = response.attempts.map(\.total)
             #expect(times.count == 2 && !times.contains(.zero))
             let hops = recorder.events.compactMap { kind -> String? in

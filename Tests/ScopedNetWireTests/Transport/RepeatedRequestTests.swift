@@ -92,7 +92,7 @@ struct RepeatedRequestTests {
                 let request = session.request("http://nowhere.test/a", method: .init(rawValue: method)!, body: body)
                 #expect(String(decoding: try await request.response().body, as: UTF8.self) == "\(method) \(size)")
             }
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             #expect(seen.all.count.isMultiple(of: 2) && seen.all.allSatisfy { String($0.method) == method })
             #expect(recorder.retryDecisions.isEmpty)
             // The head of the refusal is nobody's.
@@ -158,7 +158,7 @@ struct RepeatedRequestTests {
         } _: { session, _, seen, recorder async throws in
             let body = method == "POST" ? RequestBody.data(bytes(10)) : nil
             let outcome = await session.request("http://nowhere.test/", method: .init(rawValue: method)!, body: body).outcome()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             if method == "GET" {
                 #expect(try outcome.get().status == 200)
                 #expect(recorder.retryDecisions == ["the reused connection was dead: retry"])
@@ -211,7 +211,7 @@ struct RepeatedRequestTests {
                 } _: { session async throws in
                     let response = try await session.request("https://nowhere.test/", method: .post, body: .data(bytes(10))).response()
                     #expect(response.body == Data("secret".utf8))
-                    await session.agent.idle()
+                    await session.agent.waitUntilIdle()
                     #expect(heads(recorder) == [200])
                     #expect(recorder.retryDecisions.isEmpty)
                     #expect(proxy.requests.map(\.method) == ["CONNECT", "CONNECT", "CONNECT", "CONNECT"])

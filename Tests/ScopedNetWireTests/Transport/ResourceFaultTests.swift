@@ -109,7 +109,7 @@ struct ResourceFaultTests {
                 guard !error.mayHaveReachedServer else { exit(3) }
             }
             first.signal()
-            await session.agent.idle()
+            await session.agent.waitUntilIdle()
             guard case .success(let response) = running.result, response.body == Data("ab".utf8) else { exit(4) }
             for filler in fillers { close(filler) }
         }

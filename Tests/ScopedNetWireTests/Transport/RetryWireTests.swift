@@ -29,7 +29,7 @@ struct RetryWireTests {
             let response = try await wire.send()
             #expect(response.body == Data("at last".utf8))
             #expect(response.attempts.count == 3)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(recorder.retryDecisions == ["status 503: retry", "status 429: retry"])
             #expect(recorder.attempts == [1, 2, 3])
         }
@@ -42,7 +42,7 @@ struct RetryWireTests {
             #expect(error.code == .unacceptableStatus)
             #expect(error.attempt == 3)
             #expect(error.body == Data("busy".utf8))
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(recorder.retryDecisions.last == "all 3 attempts were made: stop")
             #expect(wire.server.requests.count == 3)
         }
@@ -63,7 +63,7 @@ struct RetryWireTests {
             #expect(error.code == .connectionLost)
             #expect(error.mayHaveReachedServer)
             #expect(wire.server.requests.count == 1)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(recorder.retryDecisions == ["the method is not idempotent: stop"])
         }
     }
@@ -81,7 +81,7 @@ struct RetryWireTests {
             wire.server.enqueue(.status(503).header("Retry-After", "1"))
             wire.server.on("/", .ok())
             _ = try await wire.send()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             let waits = recorder.events.compactMap { if case .retryDecided(_, let after) = $0 { after } else { nil } }
             #expect(waits.first.map { $0 >= .seconds(1) } == true, "\(waits)")
             let times = wire.server.requests.map(\.receivedAt)
@@ -95,7 +95,7 @@ struct RetryWireTests {
                 .status(503).header("Date", "Tue, 01 Jan 2030 00:00:00 GMT").header("Retry-After", "Tue, 01 Jan 2030 00:00:01 GMT"))
             wire.server.on("/", .ok())
             _ = try await wire.send()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             let waits = recorder.events.compactMap { if case .retryDecided(_, let after) = $0 { after } else { nil } }
             #expect(waits.first.map { $0 >= .seconds(1) && $0 < .seconds(60) } == true, "\(waits)")
         }
@@ -105,7 +105,7 @@ struct RetryWireTests {
         try await withRetries { wire, recorder async throws in
             wire.server.on("/", .status(503).header("Retry-After", "86400"))
             _ = try await wire.get().failure()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(recorder.retryDecisions == ["Retry-After is too long: stop"])
             #expect(wire.server.requests.count == 1)
         }
@@ -115,7 +115,7 @@ struct RetryWireTests {
         try await withRetries(RetryPolicy(maxAttempts: 4, backoffBase: .milliseconds(1))) { wire, recorder async throws in
             wire.server.on("/", .status(503))
             for _ in 0..<60 { _ = await wire.get().outcome() }
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(recorder.retryDecisions.contains("the retry budget is empty: stop"))
             // Without a budget it would be 240. Twenty percent, and what the budget begins with.
             #expect(wire.server.requests.count < 60 + 12 + 20, "\(wire.server.requests.count)")
@@ -150,7 +150,7 @@ struct RetryWireTests {
             #expect(try await wire.send().status == 200)
             #expect(wire.server.requests.map(\.path) == ["/warm", "/", "/"])
             #expect(wire.server.connectionsAccepted == 2)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(recorder.retryDecisions == ["the reused connection was dead: retry"])
         }
     }

@@ -98,7 +98,7 @@ struct StreamedBodyTests {
             }
             let request = try await wire.server.takeRequest()
             #expect(try await request.ending() == .clientClosed)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             // The reader stopped it, so the run was cancelled; it did not fail.
             #expect(recorder.events.contains { if case .cancelled = $0 { true } else { false } })
             #expect(!recorder.events.contains { if case .finished = $0 { true } else { false } })
@@ -123,7 +123,7 @@ struct StreamedBodyTests {
                 let response = try await wire.session.stream(wire.url + "/")
                 for try await _ in response.bytes {}
             }
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(!recorder.events.contains { if case .cancelled = $0 { true } else { false } })
             #expect(wire.server.connectionsAccepted == 1)
         }
@@ -181,7 +181,7 @@ struct StreamedBodyTests {
             let response = try await wire.session.stream(wire.url + "/")
             let error = await #expect(throws: NetworkError.self) { for try await _ in response.bytes {} }
             #expect(error?.code == .truncatedBody)
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(wire.server.requests.count == 1)
         }
     }

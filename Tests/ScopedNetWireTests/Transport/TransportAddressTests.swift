@@ -12,7 +12,7 @@ struct TransportAddressTests {
         let folder = TemporaryFolder()
         let path = folder.path + "/socket"
         try await withWire(.init(listen: .unixSocket(path))) {
-            $0.transport.unixSocketPath = path
+            $0.connection.unixSocketPath = path
         } _: { wire async throws in
             wire.server.on("/x", .ok("unix"))
 
@@ -23,7 +23,7 @@ struct TransportAddressTests {
 
     @Test func aMissingUnixSocketIsAConnectionError() async throws {
         try await withSession {
-            $0.transport.unixSocketPath = "/nowhere/socket"
+            $0.connection.unixSocketPath = "/nowhere/socket"
         } _: { session async throws in
             let error = try await session.request("http://any.test/").failure()
             #expect(error.code == .connectionFailed)
@@ -33,7 +33,7 @@ struct TransportAddressTests {
 
     @Test func theLocalAddressIsSeenByTheServer() async throws {
         try await withWire {
-            $0.transport.localAddress = "127.0.0.9"
+            $0.connection.localAddress = "127.0.0.9"
         } _: { wire async throws in
             wire.server.on("/", .ok())
             _ = try await wire.send()
@@ -43,7 +43,7 @@ struct TransportAddressTests {
 
     @Test func aLocalAddressThatIsNotOursIsAnError() async throws {
         try await withWire {
-            $0.transport.localAddress = "192.0.2.1"
+            $0.connection.localAddress = "192.0.2.1"
         } _: { wire async throws in
             let error = try await wire.get().failure()
             #expect(error.code == .connectionFailed)
@@ -78,7 +78,7 @@ struct TransportAddressTests {
         let reservation = try PortReservation(forIPv6: true)
         let listen = Listen.ipv6(port: reservation.port)
         try await withWire(.init(listen: listen)) {
-            $0.transport.addressFamily = .ipv4
+            $0.connection.addressFamily = .ipv4
         } _: { wire async throws in
             let error = try await wire.session.request("http://localhost:\(wire.server.port)/").failure()
             #expect(error.code == .connectionRefused)
@@ -90,7 +90,7 @@ struct TransportAddressTests {
     @Test(arguments: ["", String(repeating: "s", count: 108), "/tmp/a\0b"])
     func aUnixSocketThatCannotBe(_ path: String) async throws {
         try await withSession {
-            $0.transport.unixSocketPath = path
+            $0.connection.unixSocketPath = path
         } _: { session async throws in
             let error = try await session.request("http://host/").failure()
             #expect(error.code == .invalidOption)
@@ -100,7 +100,7 @@ struct TransportAddressTests {
 
     @Test func aUnixSocketNobodyListensOnIsNamed() async throws {
         try await withSession {
-            $0.transport.unixSocketPath = "/nowhere/socket"
+            $0.connection.unixSocketPath = "/nowhere/socket"
         } _: { session async throws in
             let error = try await session.request("http://host/").failure()
             #expect(error.code == .connectionFailed)

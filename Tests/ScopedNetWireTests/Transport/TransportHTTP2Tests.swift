@@ -126,7 +126,7 @@ struct TransportHTTP2Tests {
             try await wire.server.waitForRequests(15, path: "/")
             try await wire.server.waitForStalls(5)
             wire.server.releaseStalls()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(wire.server.maxConcurrentRequests == 10)
         }
     }
@@ -147,7 +147,7 @@ struct TransportHTTP2Tests {
             #expect(wire.server.openConnections == 3)
             wire.server.on("/", .ok("x"))
             wire.server.releaseStalls()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(wire.server.requests.count == 18)
             #expect(wire.server.maxOpenConnections == 3)
         }
@@ -164,7 +164,7 @@ struct TransportHTTP2Tests {
             #expect(wire.session.admission.activeCount == 2)
             wire.server.on("/", .ok("x"))
             wire.server.releaseStalls()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(wire.server.requests.count == 6)
             // One that makes room for another may still be open to the server when that one is.
             try await wire.server.waitForOpenConnections { $0 <= 3 }
@@ -178,7 +178,7 @@ struct TransportHTTP2Tests {
         let path = folder.path + "/s"
         try await withSession {
             $0.tls.certificateAuthority = .pem(authority.certificatePEM)
-            $0.transport.unixSocketPath = path
+            $0.connection.unixSocketPath = path
             $0.limits.perHost = 2
         } _: { session async throws in
             try await withLoopbackServer(.init(tls: identity, protocols: [.http2], listen: .unixSocket(path))) { server async throws in
@@ -195,7 +195,7 @@ struct TransportHTTP2Tests {
                 #expect(session.admission.activeCount == 12)
                 server.on("/", .ok("one"))
                 server.releaseStalls()
-                await session.agent.idle()
+                await session.agent.waitUntilIdle()
                 #expect(server.maxOpenConnections == 3)
 
                 server.on("/", .ok("one").stalling(.beforeHead))
@@ -204,7 +204,7 @@ struct TransportHTTP2Tests {
                 #expect(session.admission.waitingCount == 4)
                 server.on("/", .ok("one"))
                 server.releaseStalls()
-                await session.agent.idle()
+                await session.agent.waitUntilIdle()
                 #expect(server.requests.count == 18)
             }
         }

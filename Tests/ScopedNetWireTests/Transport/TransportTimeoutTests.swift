@@ -232,7 +232,7 @@ struct TransportTimeoutTests {
             #expect(run.status.isSuspended)
             #expect(run.resume())
             wire.server.releaseStalls()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             guard case .succeeded? = ends.all.first else { throw UnexpectedSuccess() }
         }
     }
@@ -272,7 +272,7 @@ struct TransportTimeoutTests {
             }
             #expect(ends.all.isEmpty, "it ended while suspended")
             run.resume()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             guard case .succeeded? = ends.all.first else { throw UnexpectedSuccess() }
             #expect(request.bodyBytesSent == 128 << 20)
         }

@@ -53,7 +53,7 @@ struct TransportTrapTests {
                     try await server.waitForRequests(before + 1 + round % 12)
                     for run in runs { run.cancel() }
                 }
-                await agent.idle()
+                await agent.waitUntilIdle()
                 // Its sockets go with the session, so none is left when its thread is.
                 try await server.waitForOpenConnections { $0 == 0 }
                 #expect(released == nil)
@@ -131,7 +131,7 @@ struct TransportTrapTests {
                     }
                 }
             }
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(ends.all.count == 30 * 32)
         }
     }
@@ -145,7 +145,7 @@ struct TransportTrapTests {
                 let other = wire.get().onEnd { ends.add($0) }.start().run
                 wire.get().onSuccess { _ in other.cancel() }.onEnd { ends.add($0) }.start()
             }
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(ends.all.count == 200)
         }
     }
@@ -184,7 +184,7 @@ struct TransportTrapTests {
                     }
                     _ = await session.request("http://127.0.0.1:1/").outcome()
                 }
-                await agent.idle()
+                await agent.waitUntilIdle()
                 try await server.waitForOpenConnections { $0 == 0 }
             }
             try await round()

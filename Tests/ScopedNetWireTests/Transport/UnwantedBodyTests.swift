@@ -27,7 +27,7 @@ struct UnwantedBodyTests {
             wire.server.releaseStalls()
             try await wire.server.requests[0].waitForBodyBytesSent(3 << 20)
             run.resume()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             guard case .failure(let error) = request.result else { throw UnexpectedSuccess() }
             #expect(error.code == .unacceptableStatus, "\(error)")
             #expect(error.response?.status == 500)

@@ -52,7 +52,7 @@ struct WireCancellationTests {
             run.cancel()
             #expect(try await request.ending() == .clientClosed)
             try await wire.server.waitForOpenConnections { $0 == 0 }
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
         }
     }
 
@@ -82,7 +82,7 @@ struct WireCancellationTests {
             let waiting = (0..<50).map { _ in wire.get().start().run }
             for run in waiting { #expect(await run.cancelAndWait() == .cancelled) }
             wire.server.releaseStalls()
-            await wire.agent.idle()
+            await wire.agent.waitUntilIdle()
             #expect(wire.server.requests.count == 1)
         }
     }

@@ -115,7 +115,7 @@ final class LibraryDriver: CacheScenarioDriver {
         let body = request.body.map { RequestBody.data(Data($0.utf8)) }
         let response = try await session.request(server.url + request.target, method: method, headers: request.fields, body: body)
             .response()
-        await session.agent.idle()
+        await session.agent.waitUntilIdle()
         if medium == .disk { await closeCache() }
         let interim = state.withLock { $0.interim }
         return ScenarioResponse(

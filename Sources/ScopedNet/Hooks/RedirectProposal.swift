@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 /// A redirect about to be followed: what a redirect hook decides about.
-public struct RedirectHop: Sendable {
+public struct RedirectProposal: Sendable {
     /// The same as ``Run/id``.
     public let runID: UInt64
     /// Counts from 1.

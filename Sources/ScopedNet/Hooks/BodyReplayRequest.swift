@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 /// A body is to be sent a second time and cannot be: what a new-body hook is asked about.
-public struct BodyReplay: Sendable {
+public struct BodyReplayRequest: Sendable {
     /// Why it is sent again. New reasons may be added.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
         public let description: String

@@ -2,18 +2,18 @@
 ///
 /// It is asked with the address that a socket is about to be connected to, after the name was resolved: neither a name that leads to
 /// `127.0.0.1`, nor one that leads elsewhere a second time (DNS rebinding), nor another spelling of an address (`0x7f.1`, `2130706433`,
-/// `::ffff:127.0.0.1`) gets past it. It belongs to ``TransportSettings``, so that connections made without it are never used with it.
+/// `::ffff:127.0.0.1`) gets past it. It belongs to ``ConnectionSettings``, so that connections made without it are never used with it.
 ///
 /// 1. What is in ``denied`` is refused.
 /// 2. What is in ``allowed`` is connected to.
-/// 3. ``otherwise`` decides about the rest.
+/// 3. ``defaultRule`` decides about the rest.
 ///
 /// An IPv6 address that stands for an IPv4 one (NAT64 `64:ff9b::/96`, 6to4, ISATAP) is denied like that one; mapped addresses *are* IPv4.
 ///
 /// What leads elsewhere cannot be guarded: requests through a proxy or over a unix socket fail with
 /// ``NetworkError/Code/addressRefused`` before anything is sent. So do those none of whose addresses is left; that is never tried again.
-public struct AddressGuard: Sendable, Hashable {
-    public enum Rest: Sendable, Hashable {
+public struct AddressFilter: Sendable, Hashable {
+    public enum DefaultRule: Sendable, Hashable {
         /// Ordinary addresses of the public internet only: no private, loopback, link-local, carrier NAT, multicast, unspecified, reserved,
         /// documentation or benchmarking range of the registries of RFC 6890, and none where clouds keep metadata.
         case publicOnly
@@ -21,28 +21,28 @@ public struct AddressGuard: Sendable, Hashable {
         case refuse
     }
 
-    /// Connected to even where ``otherwise`` refuses it. Empty by default.
+    /// Connected to even where ``defaultRule`` refuses it. Empty by default.
     public var allowed: [AddressRange]
     /// Never connected to. Empty by default.
     public var denied: [AddressRange]
-    /// What is decided where neither list has the address. Default: ``Rest/publicOnly``.
-    public var otherwise: Rest
+    /// What is decided where neither list has the address. Default: ``DefaultRule/publicOnly``.
+    public var defaultRule: DefaultRule
 
-    public init(otherwise: Rest = .publicOnly, allowed: [AddressRange] = [], denied: [AddressRange] = []) {
-        self.otherwise = otherwise
+    public init(default rule: DefaultRule = .publicOnly, allowed: [AddressRange] = [], denied: [AddressRange] = []) {
+        self.defaultRule = rule
         self.allowed = allowed
         self.denied = denied
     }
 
     /// The public internet, and nothing else.
-    public static let publicOnly = AddressGuard()
+    public static let publicOnly = AddressFilter()
 
     /// Why an address is refused; nil when it is not.
     func refusal(of address: IPLiteral) -> String? {
         let inside = SpecialAddress.embedded(in: address) ?? SpecialAddress.thisHost(address)
         if let range = denied.first(where: { $0.contains(address) || inside.map($0.contains) ?? false }) { return "denied by \(range)" }
         if allowed.contains(where: { $0.contains(address) }) { return nil }
-        switch otherwise {
+        switch defaultRule {
         case .publicOnly: return SpecialAddress.purpose(of: address)
         case .allow: return nil
         case .refuse: return "not among those allowed"
@@ -52,8 +52,8 @@ public struct AddressGuard: Sendable, Hashable {
 
 extension Session.Configuration {
     /// Which addresses the session may connect to. Nil, the default: all.
-    public var addressGuard: AddressGuard? {
-        get { transport.addressGuard }
-        set { transport.addressGuard = newValue }
+    public var addressFilter: AddressFilter? {
+        get { connection.addressFilter }
+        set { connection.addressFilter = newValue }
     }
 }

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import HTTPTypes
 
 /// An accepted response whose body is still to come: what a disposition hook decides about.
-public struct ResponseArrival: Sendable {
+public struct IncomingResponse: Sendable {
     /// The same as ``Run/id``.
     public let runID: UInt64
     /// Of the request that was answered, after redirects.
@@ -33,7 +33,7 @@ public struct ResponseDisposition: Sendable {
 }
 
 /// An accepted response that will be a file: what a destination hook decides about.
-public struct DownloadArrival: Sendable {
+public struct IncomingDownload: Sendable {
     /// The same as ``Run/id``.
     public let runID: UInt64
     /// Of the request that was answered, after redirects.

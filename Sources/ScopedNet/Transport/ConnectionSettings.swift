@@ -1,5 +1,5 @@
 /// What a connection pool is made for. Sessions whose settings are equal share one transport, thread and pool.
-public struct TransportSettings: Sendable, Hashable {
+public struct ConnectionSettings: Sendable, Hashable {
     public var tls = TLSConfiguration()
     /// Which servers are believed, host by host: pins. Default: the system decides.
     public var security = SecurityPolicy()
@@ -14,7 +14,7 @@ public struct TransportSettings: Sendable, Hashable {
     public var happyEyeballsDelay: Duration = .milliseconds(200)
 
     /// Which addresses may be connected to. Nil, the default: all.
-    public var addressGuard: AddressGuard?
+    public var addressFilter: AddressFilter?
 
     public enum AddressFamily: Sendable, Hashable { case any, ipv4, ipv6 }
 
