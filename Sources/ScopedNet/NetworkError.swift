@@ -58,7 +58,7 @@ public struct NetworkError: Error, Sendable {
         public static let accessRefused = Code(.accessRefused)
 
         // Reaching the server
-        /// The host has no address that the session's ``AddressFilter`` allows, or the way there cannot be guarded.
+        /// The host has no address that the session's ``AddressFilter`` allows, or the way there cannot be checked.
         public static let addressRefused = Code(.addressRefused)
         public static let nameNotResolved = Code(.nameNotResolved)
         public static let proxyNotResolved = Code(.proxyNotResolved)
@@ -121,7 +121,7 @@ public struct NetworkError: Error, Sendable {
         public static let hookFailed = Code(.hookFailed)
 
         // Endings of our own
-        /// *Cancel newest* let the run in flight go on; this start did not become a run.
+        /// Under ``RepeatStrategy/keepRunning`` the run in flight continues, and this start did not become a run.
         public static let duplicateRequest = Code(.duplicateRequest)
         /// See ``NetworkError/cancelReason``.
         public static let cancelled = Code(.cancelled)

@@ -1,6 +1,6 @@
 /// Where a request may go, by the look of its URL: asked before the first exchange and for every redirect (pure).
 ///
-/// What a name leads to is another question, which ``AddressFilter`` answers.
+/// The addresses behind a name are the subject of ``AddressFilter``.
 public struct AccessPolicy: Sendable, Hashable {
     /// The schemes there are.
     public struct Schemes: OptionSet, Sendable, Hashable {

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// What the address filter made of one transfer's connection. Network thread only.
+/// The address filter's decisions about one transfer's connection. Network thread only.
 final class GuardRecord {
     fileprivate(set) var isOneAdmitted = false
     fileprivate(set) var refused: [(address: String, why: String)] = []
@@ -25,7 +25,7 @@ extension CurlEasy {
         return false
     }
 
-    /// Set when the guard has left no address to connect to.
+    /// Set when the filter has left no address to connect to.
     var guardError: NetworkError? {
         guard let record = guardRecord, !record.isOneAdmitted, let first = record.refused.first else { return nil }
         let others = record.refused.count > 1 ? " (and \(record.refused.count - 1) more)" : ""

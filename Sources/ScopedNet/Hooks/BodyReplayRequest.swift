@@ -1,8 +1,8 @@
 public import HTTPTypes
 
-/// A body is to be sent a second time and cannot be: what a new-body hook is asked about.
+/// The question for another body, where one that can be read once has to be sent again. See `provideBody`.
 public struct BodyReplayRequest: Sendable {
-    /// Why it is sent again. New reasons may be added.
+    /// The reason to send it again. New reasons may be added.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
         public let description: String
         /// A redirect keeps the method and so the body (RFC 9110 section 15.4).
@@ -15,7 +15,7 @@ public struct BodyReplayRequest: Sendable {
     /// The same as ``Run/id``.
     public let runID: UInt64
     public let reason: Reason
-    /// Where the next one goes.
+    /// The URL that the next one goes to.
     public let url: String
     public let method: HTTPRequest.Method
 }

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// An accepted response whose body is still to come: what a disposition hook decides about.
+/// An accepted response whose body is still to come, for `decideDisposition` to decide about.
 public struct IncomingResponse: Sendable {
     /// The same as ``Run/id``.
     public let runID: UInt64
@@ -9,11 +9,11 @@ public struct IncomingResponse: Sendable {
     public let url: String
     public let method: HTTPRequest.Method
     public let head: ResponseHead
-    /// Whether ``ResponseDisposition/download(to:)`` may be answered: the request is a download, or its value is a ``DataOrFile``.
+    /// True when ``ResponseDisposition/download(to:)`` may be answered: the request is a download, or its value is a ``DataOrFile``.
     public let canBecomeDownload: Bool
 }
 
-/// What a disposition hook answers.
+/// The answer of `decideDisposition`.
 public struct ResponseDisposition: Sendable {
     enum Kind: Sendable { case allow, cancel, download(URL) }
     let kind: Kind
@@ -32,17 +32,18 @@ public struct ResponseDisposition: Sendable {
     public static func download(to file: URL) -> ResponseDisposition { ResponseDisposition(kind: .download(file)) }
 }
 
-/// An accepted response that will be a file: what a destination hook decides about.
+/// An accepted response that will be a file, for `chooseDestination` to decide about.
 public struct IncomingDownload: Sendable {
     /// The same as ``Run/id``.
     public let runID: UInt64
     /// Of the request that was answered, after redirects.
     public let url: String
     public let head: ResponseHead
-    /// Where the file goes unless the hook says otherwise.
+    /// The file that is written unless the hook says otherwise.
     public let proposed: URL
-    /// What the server calls it (RFC 6266), else the end of the URL: without folders, control characters and leading dots. A file of that name may be
-    /// there: a hook that answers the folder leaves it alone, one that answers a whole path replaces it.
+    /// The server's name for the file (RFC 6266), else the end of the URL: without folders, control
+    /// characters and leading dots. A file of that name may be there: a hook that answers the folder
+    /// leaves it alone, one that answers a whole path replaces it.
     public let suggestedName: String
 }
 

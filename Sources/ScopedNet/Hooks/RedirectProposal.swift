@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// A redirect about to be followed: what a redirect hook decides about.
+/// A redirect about to be followed, for `decideRedirect` to decide about.
 public struct RedirectProposal: Sendable {
     /// The same as ``Run/id``.
     public let runID: UInt64
@@ -8,11 +8,12 @@ public struct RedirectProposal: Sendable {
     public let number: Int
     /// The 3xx response.
     public let head: ResponseHead
-    /// Whether it came out of the cache.
+    /// True when it came out of the cache.
     public let isStored: Bool
-    /// What was sent, and answered by ``head``. The jar's cookies are not among its fields.
+    /// The request that ``head`` answers. The jar's cookies are not among its fields.
     public let request: NextRequest
-    /// What will be sent: by the ``RedirectPolicy`` methods are changed, bodies dropped, and credentials kept from other origins.
+    /// The request that will be sent: the ``RedirectPolicy`` changes methods, drops bodies, and keeps
+    /// credentials from other origins.
     public let proposed: NextRequest
 }
 
@@ -23,7 +24,7 @@ public struct NextRequest: Sendable {
     public var method: HTTPRequest.Method
     /// Without what the transport adds, and without the jar's cookies.
     public var headers: HTTPFields
-    /// Whether it has the request's body. No effect where the request has none.
+    /// True when it has the request's body. No effect where the request has none.
     public var keepsBody: Bool
 
     /// Sets a field; it replaces fields of that name.
@@ -36,7 +37,7 @@ public struct NextRequest: Sendable {
     }
 }
 
-/// What a redirect hook answers.
+/// The answer of `decideRedirect`.
 public struct RedirectAnswer: Sendable {
     enum Kind: Sendable { case follow, change(NextRequest), stop }
     let kind: Kind

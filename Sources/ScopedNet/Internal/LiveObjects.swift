@@ -2,8 +2,9 @@ import Synchronization
 
 /// How many objects of each kind are alive in the process; one relaxed atomic each, so it stays on in release builds.
 ///
-/// `await agent.waitUntilIdle()` and then ``LiveObjects/snapshot()`` is the census that tests and the demo end with. A thread may still be on its way out of
-/// a call when the last run is over, and holds what it was called on for that moment: a test looks again before it calls that a leak.
+/// `await agent.waitUntilIdle()` and then ``LiveObjects/snapshot()`` is the census that tests and the
+/// demo end with. A thread may still be on its way out of a call when the last run is over, and holds
+/// what it was called on for that moment: a test looks again before it calls that a leak.
 public enum LiveObjects {
     /// A kind of object the library counts.
     public enum Kind: Int, CaseIterable, Sendable {

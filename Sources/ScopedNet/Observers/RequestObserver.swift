@@ -1,4 +1,4 @@
-/// Looks on at every doorway of every run of a session; changes nothing.
+/// Receives every event of every request in a session. Read-only.
 ///
 /// Several may be installed; they are called in the order of `Session.Configuration.observers`, before the delegate and the closures, on the
 /// run's delivery executor, never under a lock and never on the network thread. A run nobody observes creates no events.

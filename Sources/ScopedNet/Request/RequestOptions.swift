@@ -9,15 +9,25 @@ public enum ReleaseStrategy: Sendable, Hashable {
     case detached
 }
 
-/// What happens when a request starts while an earlier run of the same object, or with the same key, is still going on. Check and start
-/// are one step.
+/// The rule for a start while an earlier run of the same object, or with the same key, is in flight.
+///
+/// Check and start are one step. Each strategy has two names, which are equal: one for the runs that result, ``concurrent``,
+/// ``replaceRunning`` and ``keepRunning``, and one for the start that loses.
 public enum RepeatStrategy: Sendable, Hashable {
-    /// Each start is a run of its own. The default.
+    /// Another name of ``concurrent``.
     case allowAll
-    /// The earlier runs are cancelled with `.replaced`: search as you type.
+    /// Another name of ``replaceRunning``.
     case cancelOldest
-    /// The start is refused and the earlier run goes on: data that changes slowly.
+    /// Another name of ``keepRunning``.
     case cancelNewest
+
+    /// Each start is a run of its own. The default.
+    public static var concurrent: RepeatStrategy { .allowAll }
+    /// The earlier runs are cancelled with ``CancelReason/replaced``, and the new one runs: search as you type.
+    public static var replaceRunning: RepeatStrategy { .cancelOldest }
+    /// The earlier run continues, and the start is refused: data that changes slowly. `start` answers
+    /// ``StartResult/refused(existing:)``, an `await` throws ``NetworkError/Code/duplicateRequest``.
+    public static var keepRunning: RepeatStrategy { .cancelNewest }
 }
 
 /// Which status codes are a success.
@@ -45,7 +55,7 @@ public struct RequestOptions: Sendable {
     public var timeouts = Timeouts()
     public var priority = Priority.normal
     public var release = ReleaseStrategy.untilFinished
-    public var repeats = RepeatStrategy.allowAll
+    public var repeats = RepeatStrategy.concurrent
     /// Runs with the same key are "the same" to ``repeats``, whatever object they came from. Nil: runs of one object are.
     public var repeatKey: String?
     public var retry = RetryPolicy.none

@@ -51,7 +51,7 @@ public final class Run: Sendable {
 /// What came of a start.
 public enum StartResult: Sendable {
     case started(Run)
-    /// *Cancel newest*: this one goes on, no run was created, and the closures of this start were released.
+    /// Under ``RepeatStrategy/keepRunning`` this one continues, no run was created, and the closures of this start were released.
     case refused(existing: Run)
 
     /// The run that is under way, whoever started it.

@@ -26,7 +26,8 @@ extension RunCore {
 
     /// The run's last step: no user code of it is pending.
     ///
-    /// On a delivery executor the agent's count is settled by the lane, after it has let the run go: when `waitUntilIdle()` returns the run is gone too.
+    /// On a delivery executor the agent's count is settled by its `DeliveryLane`, after it has let the run
+    /// go: when `waitUntilIdle()` returns the run is gone too.
     func retire(onLane: Bool = false) {
         guard noteRetired() else { return }
         agent.remove(self)

@@ -21,15 +21,14 @@ public final class AnyCancellable: Cancellable {
     }
 }
 
-/// What came of ending a bag or cancelling its members.
+/// The result of ending a bag or cancelling its members: a count for each outcome.
 public struct CancelSummary: Sendable, Equatable {
     /// Nothing of these starts any more.
     public var cancelled = 0
     /// One call of these was already admitted and may be running on another thread.
     public var callbackRunning = 0
     public var alreadyEnded = 0
-    /// Their gates are closed (nothing of theirs starts any more); they are being torn down in the background because there
-    /// are many.
+    /// Cancelled like ``cancelled``: nothing of these starts any more. They are torn down in the background because there are many.
     public var tearingDown = 0
 
     package init() {}

@@ -2,7 +2,7 @@ public import Dispatch
 public import HTTPTypes
 
 extension Session {
-    /// What a session is made of. A value: change a copy, make a session.
+    /// The settings of a session. A value: change a copy, make a session.
     public struct Configuration: Sendable {
         /// Relative request URLs are resolved against it (RFC 3986 section 5). A base without a trailing slash loses its last segment,
         /// as in a browser; observers receive a ``SessionWarning`` of it.
@@ -39,7 +39,7 @@ extension Session {
         package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
         /// - Parameters:
-        ///   - customTransport: what carries requests; libcurl by default. Tests put a mock here.
+        ///   - customTransport: sends the requests; nil, the default, for libcurl. Tests put a mock here.
         ///   - agent: who retains them; ``RequestAgent/shared`` by default.
         public init(customTransport: (any Transport)? = nil, agent: RequestAgent = .shared, deliveryQueue: DispatchQueue? = nil) {
             self.customTransport = customTransport

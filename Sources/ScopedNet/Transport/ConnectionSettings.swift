@@ -1,7 +1,7 @@
-/// What a connection pool is made for. Sessions whose settings are equal share one transport, thread and pool.
+/// The settings of a connection pool. Sessions whose settings are equal share one transport, thread and pool.
 public struct ConnectionSettings: Sendable, Hashable {
     public var tls = TLSConfiguration()
-    /// Which servers are believed, host by host: pins. Default: the system decides.
+    /// Pins: the certificates or keys that certain hosts must show. Default: none, the system decides.
     public var security = SecurityPolicy()
     public var proxy = ProxyConfiguration.environment
     public var limits = ConnectionLimits()
@@ -10,10 +10,10 @@ public struct ConnectionSettings: Sendable, Hashable {
     /// The address or interface to send from.
     public var localAddress: String?
     public var addressFamily = AddressFamily.any
-    /// How long before the other address family is tried as well (RFC 8305). Default: 200 ms.
+    /// The time before the other address family is tried as well (RFC 8305). Default: 200 ms.
     public var happyEyeballsDelay: Duration = .milliseconds(200)
 
-    /// Which addresses may be connected to. Nil, the default: all.
+    /// The rule for the addresses that may be connected to. Nil, the default: all.
     public var addressFilter: AddressFilter?
 
     public enum AddressFamily: Sendable, Hashable { case any, ipv4, ipv6 }
@@ -32,7 +32,7 @@ public struct ConnectionLimits: Sendable, Hashable {
     public var streamsPerHost = 100
     /// Requests that may wait; one more fails with `queueFull`. Default: 100,000.
     public var queued = 100_000
-    /// How long an idle connection is kept. Default: 118 s, as libcurl.
+    /// The time that an idle connection is kept. Default: 118 s, as libcurl.
     public var idleLifetime: Duration = .seconds(118)
 
     public init() {}

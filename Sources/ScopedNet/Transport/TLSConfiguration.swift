@@ -1,4 +1,4 @@
-/// Whom to trust and how to prove oneself. Servers are verified by default, TLS 1.2 is the minimum.
+/// Server trust and client identity for TLS. Servers are verified by default, TLS 1.2 is the minimum.
 public struct TLSConfiguration: Sendable, Hashable {
     public enum CertificateAuthority: Sendable, Hashable {
         /// The system's bundle.

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// The doorway between the agent and the wire.
+/// The component that sends transfers and reports what came of them.
 ///
-/// ``CurlTransport`` is the one that ships; tests put a mock here: `Session.Configuration(customTransport: …)`. The contract:
+/// ``CurlTransport`` is the default; tests pass a mock: `Session.Configuration(customTransport: …)`. The contract:
 ///
 /// 1. ``start(_:sink:)`` returns at once and never calls the sink from within.
 /// 2. Every started transfer ends in exactly one ``TransferSink/transfer(_:didFinishWith:batch:)``, also after ``cancel(_:)``;
@@ -37,7 +37,7 @@ public struct TransferID: Hashable, Sendable {
     public init() { number = Identifier.next() }
 }
 
-/// Who hears of a transfer. Calls come on the transport's thread: they decide and hand on, they never run user code.
+/// The receiver of a transfer's events. Calls come on the transport's thread: they decide and hand on, they never run user code.
 public protocol TransferSink: AnyObject, Sendable {
     /// Only for requests with ``TransferRequest/wantsMilestones``.
     func transfer(_ id: TransferID, didReach milestone: TransferMilestone, batch: DeliveryBatch)
@@ -56,7 +56,7 @@ extension TransferSink {
     public func transferDidLeaveConnection(_ id: TransferID) {}
 }
 
-/// Where a response body goes.
+/// The place a response body goes to.
 public enum BodyDestination: Sendable {
     /// Into memory, up to a number of bytes; more is ``NetworkError/Code/bodyTooLarge``.
     case memory(limit: Int)
@@ -69,7 +69,7 @@ public enum BodyDestination: Sendable {
     case held(HeldBody)
 }
 
-/// A doorway on the way out that only observers care about.
+/// An event on the way out, for observers alone.
 public enum TransferMilestone: Sendable {
     /// A connection is ready and the request is about to be sent. Times are since the start of the transfer.
     case connected(ConnectionTimings)
@@ -80,7 +80,7 @@ public enum TransferMilestone: Sendable {
     case trustReported(TrustFailure)
 }
 
-/// How a connection was made ready, since the start of the transfer. Zero where a pooled connection was reused.
+/// The times at which a connection was made ready, since the start of the transfer. Zero where a pooled connection was reused.
 public struct ConnectionTimings: Sendable {
     public var nameLookup: Duration
     public var connect: Duration
@@ -93,7 +93,7 @@ public struct ConnectionTimings: Sendable {
     public var isReused: Bool
 }
 
-/// How a transfer ended.
+/// The end of a transfer.
 public struct TransferResult: Sendable {
     /// Nil when the response is complete by its framing.
     public var error: NetworkError?
@@ -110,7 +110,7 @@ public struct TransferResult: Sendable {
     }
 }
 
-/// What the sinks of one batch want delivered; handed over in one step per delivery queue when the batch ends.
+/// The results that the sinks of one batch of calls want delivered, handed over in one step per delivery queue when the batch ends.
 ///
 /// Not thread-safe: it belongs to the thread that makes the calls.
 public final class DeliveryBatch {

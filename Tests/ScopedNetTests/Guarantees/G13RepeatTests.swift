@@ -6,6 +6,15 @@ import Testing
 
 /// G13: repeat strategies, per object and per key; check and start are one step.
 @Suite(.leavesNothing) struct G13RepeatTests {
+    @Test func bothNamesOfAStrategyAreTheSameStrategy() {
+        let names: [(RepeatStrategy, RepeatStrategy)] = [
+            (.concurrent, .allowAll), (.replaceRunning, .cancelOldest), (.keepRunning, .cancelNewest),
+        ]
+        for (documented, other) in names { #expect(documented == other) }
+        #expect(Set(names.map(\.0)).count == 3)
+        #expect(RequestOptions().repeats == .concurrent)
+    }
+
     // YTK-1, YB-6, defects 16, 58
     @Test func eachStartIsARunWithItsOwnCallbacks() async throws {
         try await withStage { session, stage in

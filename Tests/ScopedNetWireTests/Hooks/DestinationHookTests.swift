@@ -181,7 +181,8 @@ struct DestinationHookTests {
             #expect(folder.names == ["cache", "network"])
             #expect(cached.server.requests.count == 1)
             struct Refusal: Error {}
-            let refused = cached.wire.session.download(cached.server.url + "/", to: file("given")).chooseDestination { _ in throw Refusal()
+            let refused = cached.wire.session.download(cached.server.url + "/", to: file("given")).chooseDestination { _ in
+                throw Refusal()
             }
             #expect(try await refused.failure().code == .hookFailed)
         }

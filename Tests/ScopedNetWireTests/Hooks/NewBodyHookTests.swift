@@ -86,7 +86,8 @@ struct NewBodyHookTests {
                 .json(["a": Double.infinity])
             }
             #expect(try await bad.failure().code == .invalidParameters)
-            let thrown = wire.session.request(wire.url + "/old", method: .put, body: once("x")).provideBody { _ in throw CancellationError()
+            let thrown = wire.session.request(wire.url + "/old", method: .put, body: once("x")).provideBody { _ in
+                throw CancellationError()
             }
             #expect(try await thrown.failure().code == .hookFailed)
             #expect(wire.server.requests.count == 2)

@@ -30,7 +30,7 @@ struct SessionRowTests {
         let accepted = (100..<600).filter(options.validation.accepts)
         #expect(accepted == Array(200..<300))
         #expect(options.redirects == RedirectPolicy(mode: .follow, maxRedirects: 20, allowsDowngrade: false))
-        #expect(options.repeats == .allowAll)
+        #expect(options.repeats == .concurrent)
         #expect(options.release == .untilFinished)
         #expect(options.handlesCookies)
         #expect(options.acceptsCompression)
