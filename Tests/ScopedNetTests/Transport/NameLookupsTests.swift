@@ -4,7 +4,7 @@ import Testing
 @testable import ScopedNet
 
 @Suite(.leavesNothing) struct NameLookupsTests {
-    /// Begins a lookup for which there is room.
+    /// Begins a lookup that the limits allow.
     private func begun(_ host: String, in lookups: inout NameLookups) throws -> NameLookups.Ticket {
         let ticket = lookups.begin(host)
         return try #require(ticket)
@@ -95,7 +95,7 @@ import Testing
         #expect(lookups.running == 0)
     }
 
-    /// However lookups begin, end and are waited for: the limits hold, and nobody waits where there is room and no lookup before him.
+    /// However lookups begin, end and are waited for: the limits hold, and and no transfer waits without a lookup before it.
     @Test(arguments: 0..<20 as Range<UInt64>) func limitsHoldInAnyOrder(_ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let (total, perHost) = (Int.random(in: 1...6, using: &random), Int.random(in: 1...4, using: &random))
