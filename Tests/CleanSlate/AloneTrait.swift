@@ -1,7 +1,7 @@
 internal import Foundation
 public import Testing
 
-/// Whether a test process may do what others in it would suffer from. `Scripts/test` gives such suites processes of their own.
+/// The company of a test in its process: a suite may do alone what others would suffer from. `Scripts/test` gives such suites processes of their own.
 public enum Company {
     private static func isSet(_ variable: String) -> Bool { ProcessInfo.processInfo.environment[variable] == "1" }
 

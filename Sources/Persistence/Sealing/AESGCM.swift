@@ -53,7 +53,7 @@ private final class Cipher {
 
     deinit { EVP_CIPHER_CTX_free(context) }
 
-    /// What is not written and has to be the same.
+    /// Data that is not written and has to be the same.
     func authenticate(_ data: Data) throws(StoreError) {
         var count: Int32 = 0
         let isDone = data.withUnsafeBytes { bytes in
@@ -76,7 +76,7 @@ private final class Cipher {
         return result
     }
 
-    /// Whether the end fits: for opening, that the tag is right. GCM has no bytes left to give.
+    /// Checks the end: for opening, that the tag is right. GCM has no bytes left to give.
     func finish() -> Bool {
         var rest = [UInt8](repeating: 0, count: AESGCM.tagSize)
         var count: Int32 = 0

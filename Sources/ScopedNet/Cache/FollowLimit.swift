@@ -1,4 +1,4 @@
-/// How long a run waits for the answer that another one is getting, and what comes then. (pure)
+/// The time a run waits for the answer that another one is getting, and what comes then. (pure)
 enum FollowLimit: Equatable, Sendable {
     /// As long as it takes.
     case none

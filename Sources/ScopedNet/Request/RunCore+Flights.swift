@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 
-/// One flight for each key of the cache: who leads it, and who waits for what another run is getting.
+/// The coalescing of requests with one key: the run that leads, and those that wait for its answer.
 extension RunCore {
     func lead(_ cache: ResponseCache, _ key: CacheKey) -> Bool {
         guard cache.flights.lead(key, self) else { return false }
@@ -32,7 +32,7 @@ extension RunCore {
             enterCache()
         }
         guard follows else {
-            // Whoever else had the run has given it up.
+            // All others that had the run have given it up.
             guard leave(.waiting(number), for: .idle) else { return true }
             guard mayGoOn else {
                 abandonWork()
@@ -58,7 +58,7 @@ extension RunCore {
             visit.cache.flights.leave(visit.key, id)
             guard takeWait(number) else { return }
             guard case .total = limit else { return enterCacheBlocking(batch: nil) }
-            // What is stored may be better than the error.
+            // A stored response may be better than the error.
             drive.cache = visit
             let message = "the total time of \(template.options.timeouts.total ?? .zero) is over"
             giveUpWaiting(NetworkError(.totalTimeout, phase: .queued, message: message, runID: id, attempt: exchange.attempt))
@@ -71,7 +71,7 @@ extension RunCore {
         leadsFlight.load(ordering: .sequentiallyConsistent) && session.configuration.cache?.flights.isFollowed(ledBy: id) == true
     }
 
-    /// What others wait for is in the cache, or will not be. Any thread, and at the latest when the run leaves the agent.
+    /// The answer that others wait for is in the cache, or will not be. Any thread, and at the latest when the run leaves the agent.
     func endFlight() {
         guard leadsFlight.exchange(false, ordering: .sequentiallyConsistent) else { return }
         session.configuration.cache?.flights.end(ledBy: id)

@@ -65,7 +65,7 @@ extension JSONCoding {
         let setUpDecoder: @Sendable (JSONDecoder) -> Void
         let setUpEncoder: @Sendable (JSONEncoder) -> Void
 
-        /// What `Date` itself does: seconds since 2001, which few servers expect.
+        /// The form of `Date` itself: seconds since 2001, which few servers expect.
         public static let deferred = Dates(setUpDecoder: { _ in }, setUpEncoder: { _ in })
 
         /// `2026-11-21T18:00:00Z` (RFC 3339). Written in UTC and whole seconds; read with and without a fraction.

@@ -86,7 +86,8 @@ extension JSONValue: Codable {
     public func encode(to encoder: any Encoder) throws {
         if !isFragment, encoder.codingPath.count >= ParameterStyle.maxDepth {
             let reason = "nested more than \(ParameterStyle.maxDepth) levels deep"
-            throw EncodingError.invalidValue(self, EncodingError.Context(codingPath: [], debugDescription: reason))
+            // The error names no value: to print what is left of it would overflow the stack in its turn.
+            throw EncodingError.invalidValue("JSONValue", EncodingError.Context(codingPath: [], debugDescription: reason))
         }
         var container = encoder.singleValueContainer()
         switch self {

@@ -2,7 +2,7 @@ import CCurl
 
 /// Name lookups, which libcurl leaves to a thread each.
 extension CurlEasy {
-    /// Where a transfer stands with the name of its host.
+    /// The state of a transfer's name lookup.
     enum Lookup {
         /// It has none under way.
         case none

@@ -15,9 +15,9 @@ final class CurlPools {
     // Safety of the unchecked accesses: one thread. libcurl calls back into `wants(timeout:for:)` from within its own functions, which
     // are called here with no access open.
 
-    /// Where new transfers go; nil before the first, and behind a network that is gone.
+    /// The handle for new transfers; nil before the first, and behind a network that is gone.
     @exclusivity(unchecked) private(set) var current: UnsafeMutableRawPointer?
-    /// What all handles share; nil when there was no memory for it.
+    /// The share handle of all of them; nil when there was no memory for it.
     @exclusivity(unchecked) private(set) var share: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var retired: [Retired] = []
     /// The limits of libcurl's, without those that count for nobody.

@@ -8,7 +8,7 @@ struct CertificateRequest {
         case authority, server, client
     }
 
-    /// Who signs.
+    /// The signer.
     struct Issuer {
         let certificatePEM: String
         let privateKeyPEM: String

@@ -1,7 +1,7 @@
 #if TestServer
 internal import CCrypto
 
-/// What is read out of certificates for the record of a request.
+/// Texts read out of certificates for the record of a request.
 enum CertificateText {
     /// The subject as RFC 2253 writes it, such as `CN=ann`; nil for what is no certificate.
     static func subject(ofDER bytes: [UInt8]) -> String? {

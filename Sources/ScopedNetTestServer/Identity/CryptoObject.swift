@@ -42,7 +42,7 @@ final class CryptoObject {
 }
 
 extension TestCertificateError {
-    /// What libcrypto said last on this thread.
+    /// The latest error of libcrypto on this thread.
     static func latest(_ step: String) -> TestCertificateError {
         var text = [CChar](repeating: 0, count: 256)
         ERR_error_string_n(ERR_get_error(), &text, text.count)

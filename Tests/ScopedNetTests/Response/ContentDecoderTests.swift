@@ -145,7 +145,7 @@ import Testing
         #expect(try ContentDecoder.decode([1, 2, 3], contentEncoding: encoding) == nil)
     }
 
-    /// What cannot be undone is not given out as if it were what was asked for.
+    /// A body whose coding cannot be undone is not given out as if it were the one asked for.
     @Test(arguments: [6, 100]) func moreCodingsThanAnyServerAppliesAreAnError(_ count: Int) throws {
         let encoding = repeatElement("gzip", count: count).joined(separator: ", ")
         #expect(throws: ContentDecodingError.tooManyCodings(count)) { try ContentDecoder.decode([1, 2, 3], contentEncoding: encoding) }

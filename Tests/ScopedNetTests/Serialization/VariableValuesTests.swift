@@ -12,8 +12,12 @@ import Testing
         var height: Int?
     }
 
-    private let (text, page, ratio, isDraft) = ("a b&c", 7, 0.5, true)
-    private let (small, large) = (UInt8(255), UInt64.max)
+    private let text = "a b&c"
+    private let page = 7
+    private let ratio = 0.5
+    private let isDraft = true
+    private let small = UInt8(255)
+    private let large = UInt64.max
     private let tags = ["sea", "sun"]
     private let since = Date(timeIntervalSince1970: 1_000_000_000)
     private let id = UUID(uuidString: "6F9619FF-8B86-D011-B42D-00C04FC964FF")

@@ -31,7 +31,7 @@ final class EventRecorder: RequestObserver {
         }
     }
 
-    /// What the retry policy said, in order.
+    /// The decisions of the retry policy, in order.
     var retryDecisions: [String] {
         events.compactMap {
             if case .retryDecided(let reason, let after) = $0 { "\(reason): \(after == nil ? "stop" : "retry")" } else { nil }

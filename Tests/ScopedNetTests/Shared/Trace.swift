@@ -1,6 +1,6 @@
 @testable import ScopedNet
 
-/// What happened, in order, from any thread; waits by event.
+/// The events that happened, in order, from any thread; waits by event.
 final class Trace: Sendable {
     private struct State {
         var lines: [String] = []

@@ -49,7 +49,7 @@ import Testing
         lookups.wait(ids[3], for: "c")
         #expect(lookups.next() == nil)
         lookups.end(running)
-        // Nobody needs a lookup after all, and nobody ends one: they go on all the same.
+        // None of them needs a lookup after all, and so none ends: they go on all the same.
         #expect((0..<5).map { _ in lookups.next() } == [ids[0], ids[2], ids[1], ids[3], nil])
         #expect(!lookups.isAnyoneWaiting)
     }
