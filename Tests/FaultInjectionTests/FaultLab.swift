@@ -46,20 +46,21 @@ final class FaultLab {
         var failures: [String: Int] = [:]
         var errors: [String: Int] = [:]
         var recovered = 0
-        for number in setting.first..<max(setting.first, count + 1) {
+        let sample = FaultSample.ofThisRun()
+        for number in sample.numbers(from: setting.first, through: count) {
             let result = try await take(failing: number)
             guard let name = result.failed else { continue }
             failures[name, default: 0] += 1
             if let error = result.error { errors["\(error.code)", default: 0] += 1 } else { recovered += 1 }
             if let problem = result.problem { complain("call \(number) (\(name)): \(problem)") }
             summary = [
-                "faults: \(title): \(count) calls, \(failures.values.reduce(0, +)) failed (\(Self.table(failures)))",
+                "faults: \(title): \(count) calls (\(sample.description)), \(failures.values.reduce(0, +)) failed (\(Self.table(failures)))",
                 "        recovered \(recovered); \(Self.table(errors))",
             ]
             // The next one may be libcurl's end, and this process's with it.
             if setting.faults == .allocations { write() }
         }
-        let tally = FaultTally(calls: fewest, first: setting.first, failed: failures.values.reduce(0, +))
+        let tally = FaultTally(calls: fewest, first: setting.first, step: sample.step, failed: failures.values.reduce(0, +))
         if let problem = tally.problem { complain(problem) }
         write()
     }

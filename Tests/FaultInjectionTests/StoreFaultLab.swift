@@ -45,7 +45,8 @@ final class StoreFaultLab {
         var failures: [String: Int] = [:]
         var errors: [String: Int] = [:]
         var served = 0
-        for number in 1...max(1, count) {
+        let sample = FaultSample.ofThisRun()
+        for number in sample.numbers(from: 1, through: count) {
             let round = try await take(failing: number)
             guard let name = round.failed else { continue }
             failures[name, default: 0] += 1
@@ -53,9 +54,9 @@ final class StoreFaultLab {
             if let problem = round.problem { complain("call \(number) (\(name))\(isBreaking ? " and all after it" : ""): \(problem)") }
         }
         let failed = failures.values.reduce(0, +)
-        if let problem = FaultTally(calls: fewest, failed: failed).problem { complain(problem) }
+        if let problem = FaultTally(calls: fewest, step: sample.step, failed: failed).problem { complain(problem) }
         let title = "store faults: \(setting.path.rawValue)\(isBreaking ? ", breaking" : "")"
-        lines.append("\(title): \(count) calls, \(failed) failed (\(table(failures)))")
+        lines.append("\(title): \(count) calls (\(sample.description)), \(failed) failed (\(table(failures)))")
         lines.append("        without an error \(served); \(table(errors))")
         write()
     }

@@ -1,0 +1,22 @@
+import Foundation
+
+/// The calls of a path that fail, one in each round: all of them with `SCOPEDNET_SOAK=1`, else every fifth, from a first one that
+/// differs from run to run.
+struct FaultSample {
+    /// From one failing call to the next.
+    let step: Int
+    /// Of the first failing call, behind the first that may fail; less than `step`.
+    let offset: Int
+
+    static func ofThisRun() -> FaultSample {
+        let step = ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1" ? 1 : 5
+        return FaultSample(step: step, offset: .random(in: 0..<step))
+    }
+
+    /// - Parameters:
+    ///   - first: the number of the first call that may fail.
+    ///   - last: of the last one.
+    func numbers(from first: Int, through last: Int) -> StrideThrough<Int> { stride(from: first + offset, through: last, by: step) }
+
+    var description: String { step == 1 ? "all" : "every \(step)th from \(offset + 1) on" }
+}
