@@ -148,8 +148,12 @@ final class Stage: Sendable {
     private func warmUp() async {
         await sendFirst()
         try? await Task.sleep(for: .milliseconds(1))
+        // One descriptor for each of its clocks, and Dispatch traps where it cannot have it.
         await withCheckedContinuation { continuation in
             DispatchQueue.global().asyncAfter(wallDeadline: .now() + .milliseconds(1)) { continuation.resume() }
+        }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }
         }
         await settle { LiveObjects.snapshot().total == 0 && !ProcessInventory.now().hasThreads }
     }
