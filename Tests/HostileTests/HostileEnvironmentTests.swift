@@ -23,7 +23,13 @@ struct HostileEnvironmentTests {
         let servers = HostileServers()
         try await servers.start()
         let words = [product("HostileProbe"), scenario, servers.hostile.url, servers.unrelated.url, folder.url.path]
-        let result = await (try ProgramRun(words, environment: ["TMPDIR": folder.url.path])).result(within: 590)
+        var result = await (try ProgramRun(words, environment: ["TMPDIR": folder.url.path])).result(within: 590)
+        // Not the library's end: libdispatch looks at its worker threads once a second, and traps where it cannot open /proc/self/task/…/stat
+        // (`_dispatch_workq_monitor_pools`, seen in a core file). It says nothing then, where Swift's own traps do.
+        for _ in 0..<3 where scenario == "no-descriptors" && result.status == 128 + SIGILL && !result.errors.contains("atal error") {
+            print("hostile: no-descriptors: libdispatch itself found no descriptor for its look at its threads; once more")
+            result = await (try ProgramRun(words, environment: ["TMPDIR": folder.url.path])).result(within: 590)
+        }
         await servers.stop()
         let verdict = try #require(ProbeVerdict(output: result.output), "\(scenario): \(result)")
         #expect(result.status == (verdict.problems.isEmpty ? 0 : result.status), "\(scenario): \(result)")
