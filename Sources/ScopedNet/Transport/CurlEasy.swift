@@ -52,7 +52,7 @@ final class CurlEasy {
     @exclusivity(unchecked) var unexpectingHeaders: HeaderBlock?
     /// When the latest of them was ready to go out.
     @exclusivity(unchecked) var sentAt: UInt64 = 0
-    /// What the address filter said; nil without one.
+    /// The answers of the address filter; nil without one.
     @exclusivity(unchecked) var guardRecord: GuardRecord?
     /// The verification of the connection that is made for this transfer; nil once it stands, and for a pooled one.
     @exclusivity(unchecked) var trustCheck: TrustCheck?

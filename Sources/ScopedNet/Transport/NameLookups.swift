@@ -78,8 +78,8 @@ struct NameLookups {
 
     /// Takes the transfer that may try again.
     ///
-    /// Whether it needs a lookup at all shows when it begins: the name may be known by now. So the caller
-    /// asks until there is none. What then still waits has a lookup under way before it, whose end is a reason
+    /// A transfer shows only when it begins that it needs a lookup: the name may be known by now. So the
+    /// caller asks until there is none. What then still waits has a lookup under way before it, whose end is a reason
     /// to ask again.
     mutating func next() -> TransferID? {
         guard !waiting.isEmpty, running < total else { return nil }
