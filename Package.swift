@@ -15,6 +15,7 @@ let settings: [SwiftSetting] = [
 //
 //   SCOPEDNET_ALL=1    every test target, the demos and the tools of the project; all traits are on by default
 //   SCOPEDNET_DEMO=1   the demo, with the plain half of its server
+//   SCOPEDNET_TESTS=A  of the test targets A alone, or several with commas between
 //   SCOPEDNET_LEAN=1   the library and its race tests, for `Scripts/test` under sanitizers, and the fuzzers
 func isSet(_ variable: String) -> Bool { Context.environment[variable] == "1" }
 let leanBuild = isSet("SCOPEDNET_LEAN")
@@ -277,6 +278,12 @@ if Context.environment["SCOPEDNET_FUZZ"] == "1" {
         .systemLibrary(name: "CFuzzer", path: "Fuzz/CFuzzer"),
         .executableTarget(name: "Fuzz", dependencies: ["CFuzzer", "FuzzTargets"], path: "Fuzz/Main", swiftSettings: settings),
     ]
+}
+
+// For who works on one part: `SCOPEDNET_TESTS=ScopedNetTests,PersistenceTests swift test` builds these test targets alone.
+if let wanted = Context.environment["SCOPEDNET_TESTS"] {
+    let names = wanted.split(separator: ",").map(String.init)
+    targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }
 
 var defaultTraits: Set<String> = ["Brotli", "Zstd"]

@@ -196,6 +196,21 @@ struct HostileHTTP2Tests {
         }
     }
 
+    /// libcurl 8 says GOAWAY to what breaks HTTP/2 and waits for the server to close; where it never does, the clocks hold.
+    @Test func aServerThatStaysAfterAGoAway() async throws {
+        try await withRawServer(
+            { connection, _ in
+                let peer = HTTP2Peer(connection: connection)
+                peer.greet()
+                while peer.nextRequest(staysAfterGoAway: true) != nil { connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx") }
+            }, configure: configure
+        ) { server, session in
+            let outcome = await get(server, session).outcome()
+            #expect(["connectionLost", "badResponse", "firstByteTimeout"].contains(word(outcome)), "\(outcome)")
+            #expect(server.accepted <= 3, "it was asked again and again")
+        }
+    }
+
     @Test(arguments: 0..<14)
     func resetAtEachStage(_ code: UInt32) async throws {
         for stage in 0..<3 {

@@ -76,10 +76,13 @@ struct HTTP2Peer {
         return Frame(kind: head[3], flags: head[4], stream: stream, payload: payload)
     }
 
-    /// The stream of the next request, or nil when the client is gone. Settings are acknowledged on the way, the rest is ignored.
-    func nextRequest() -> UInt32? {
+    /// The stream of the next request, or nil when the client is gone or, by a GOAWAY, going. Settings are acknowledged on the way, the rest
+    /// is ignored.
+    func nextRequest(staysAfterGoAway: Bool = false) -> UInt32? {
         while let frame = nextFrame() {
             if frame.kind == Kind.headers.rawValue { return frame.stream }
+            // A client that met a connection error says so and may leave the closing to the server (RFC 9113 section 5.4.1): libcurl 8 does.
+            if frame.kind == Kind.goAway.rawValue, !staysAfterGoAway { return nil }
             if frame.kind == Kind.settings.rawValue, !frame.has(Self.acknowledgement) { send(.settings, Self.acknowledgement) }
         }
         return nil
