@@ -15,7 +15,8 @@ extension CurlEasy {
         return mustRun
     }
 
-    /// Between two turns of the loop, where libcurl keeps nothing back: it would drop that with a connection that breaks off.
+    /// Where libcurl keeps nothing back, as it would drop that with a connection that breaks off: between two turns of the loop, and
+    /// inside a write callback that takes all of its bytes if ``Capabilities/stopsReadingWhenPaused``.
     func pauseForDisk() {
         guard !isSuspended, !isReadPaused, fileWriter?.pauses() == true else { return }
         isReadPaused = true

@@ -80,7 +80,8 @@ public final class TransferOptions: Sendable {
     public let bufferBytes: Int
     /// As much as libcurl 7.88 takes: 100 MiB to a file cost an eighth less CPU than in pieces of 256 KiB (measured). Bodies in memory
     /// gain nothing: what is saved in calls is lost to the larger block that malloc has to find.
-    static let fileBufferBytes = 512 << 10
+    /// A version that reads on while it is paused does so for ten pieces, which stay in memory.
+    static let fileBufferBytes = Capabilities.current.stopsReadingWhenPaused ? 512 << 10 : 256 << 10
     /// Do not take a pooled connection and do not give this one back.
     public let usesFreshConnection: Bool
     /// Nil where there is no limit on the speed.

@@ -94,6 +94,38 @@ struct FrozenDiskTests {
         }
     }
 
+    /// The window, and what one turn of libcurl reads before it can be paused.
+    @Test func aDownloadReadsNoFurtherThanItsWindow() async throws {
+        let size = 48 << 20
+        try await withDisk { disk in
+            try await withWire { wire async throws in
+                wire.server.on("/silent", .ok("never").stalling(.beforeHead))
+                wire.server.on("/large", .ok(.bytes([UInt8](repeating: 7, count: size))).stalling(.afterBytes(500)))
+                let received = Lock(Int64(0))
+                let download = wire.session.download(wire.url + "/large", to: URL(fileURLWithPath: disk.path + "/large"))
+                download.onDownloadProgress { progress in received.withLock { $0 = max($0, progress.completed) } }
+                    .start()
+                try await wire.server.waitForStalls()
+                try disk.freeze()
+                wire.server.releaseStalls()
+                // Until nothing more comes.
+                var before: Int64 = -1
+                while true {
+                    let now = received.withLock { $0 }
+                    if now == before, now > 500 { break }
+                    before = now
+                    try await expectClockToRun(wire)
+                }
+                let bound = FileWriter.window + (Capabilities.current.stopsReadingWhenPaused ? 3 : 11) * TransferOptions.fileBufferBytes
+                #expect(before <= Int64(bound), "\(before) bytes waited for the disk")
+                disk.thaw()
+                wire.server.releaseStalls()
+                await wire.agent.waitUntilIdle()
+                _ = try result(of: download)
+            }
+        }
+    }
+
     /// Before the request, and with the body: the user's clock ends the wait, and the disk is tidied up when it has returned.
     @Test(arguments: ["before", "with the body"]) func theTotalTimeEndsAWaitForTheDisk(_ moment: String) async throws {
         try await withDisk { disk in
