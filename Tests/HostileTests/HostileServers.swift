@@ -18,6 +18,10 @@ final class HostileServers: Sendable {
         unrelated.on("/json", .json("[1, 2, 3]"))
         unrelated.on("/never", .ok().stalling(.beforeHead))
         hostile.on("/quick", .ok("quick"))
+        hostile.on("/once") { [self] request in
+            let isFirst = tried.withLock { $0.insert("once " + (request.query ?? "")).inserted }
+            return isFirst ? .ok("once") : .status(409)
+        }
         hostile.on("/small", .ok("new"))
         hostile.on("/large", .ok(.repeating(7, count: 8 << 20)))
         hostile.on("/endless", .ok(.repeating(7, count: 1 << 27)).paced(bytes: 16 << 10, every: .milliseconds(10)))

@@ -142,6 +142,8 @@ final class CurlEasy {
         id = nil
         sink = nil
         transfer = nil
+        // One that ended while it waited for its turn would take the next transfer of this handle for one that has to wait.
+        lookup = .none
         head = nil
         destination = .memory(limit: 0)
         received = 0

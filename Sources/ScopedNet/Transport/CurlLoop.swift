@@ -303,6 +303,8 @@ final class CurlLoop {
         leaveMulti(easy)
         easy.errorText[0] = 0
         lookups.wait(id, for: host)
+        // The connect clock is the loop's from here on.
+        arm(easy.nextDeadline(now: now))
     }
 
     /// Begins those whose turn has come, until none is left that could.

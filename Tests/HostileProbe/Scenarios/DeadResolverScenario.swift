@@ -66,6 +66,11 @@ extension DeadResolverScenario {
         }
         for wave in 0..<stage.rounds(8, thorough: 40) {
             let bag = DeallocBag(label: "storm")
+            // Each is sent once, whatever its handle was used for before: a second time the server says 409.
+            func once(_ place: String) -> Request<Data> {
+                session.with { $0.agent = RequestAgent() }.request(stage.url + "/once?\(place)-\(round)-\(wave)")
+            }
+            await stage.expectSuccess(of: stage.start("a request to an address", once("before")))
             let began = ContinuousClock.now
             var runs: [TrackedRun] = []
             for number in 1..<limit {
@@ -74,8 +79,7 @@ extension DeadResolverScenario {
                 runs.append(stage.start("a cancelled request of a storm", session.request("http://\(name).scopednet.test/"), in: bag))
             }
             // All of them have reached the network thread when one behind them has been there and back.
-            await stage.expectSuccess(
-                of: stage.start("a request to an address", session.with { $0.agent = RequestAgent() }.request(stage.url + "/quick")))
+            await stage.expectSuccess(of: stage.start("a request to an address", once("behind")))
             look()
             stage.noteMost("a request to an address in a storm", began.duration(to: .now))
             stage.expect(began.duration(to: .now) < .seconds(1), "a request to an address waited for names")
@@ -96,7 +100,7 @@ extension DeadResolverScenario {
             session.request("http://late-\(round).scopednet.test/").options { $0.timeouts.connect = clock })
         await stage.expectFailure([.connectTimeout], of: late)
         stage.noteMost("clock behind a storm", (late.duration ?? .zero) - clock)
-        stage.expect((late.duration ?? .zero) < clock + .seconds(1), "\(late.name): its clock ran out after \(late.duration ?? .zero)")
+        stage.expect((late.duration ?? .zero) < clock + .milliseconds(400), "\(late.name): its clock ran out after \(late.duration ?? .zero)")
     }
 }
 

@@ -6,7 +6,7 @@ import TestProcesses
 /// Every write to the disk of downloads, cache and cookies hangs for seconds, as under fsfreeze(8) or a dead network file system.
 enum FrozenDiskScenario {
     static func play(on stage: Stage) async throws {
-        let disk = try FreezableDisk(megabytes: 64)
+        let disk = try FreezableDisk(megabytes: stage.isThorough ? 512 : 64)
         let cache = ResponseCache(StoreConfiguration(directory: disk.path + "/cache"))
         let jar = await CookieJar(StoreConfiguration(directory: disk.path + "/cookies"))
         let cached = stage.session { ($0.cache, $0.cookies) = (cache, jar) }
