@@ -62,4 +62,24 @@ static inline int cstore_connect(const char *_Nonnull path) {
     return descriptor;
 }
 
+/// The header of a write-ahead log's index in shared memory: 48 bytes, twice (https://sqlite.org/walformat.html).
+typedef struct {
+    uint32_t words[12];
+} cstore_wal_header;
+
+/// Reads both copies while other processes may write them. False where they differ.
+static inline _Bool cstore_read_wal_header(const void *_Nonnull memory, cstore_wal_header *_Nonnull header) {
+    const volatile uint32_t *first = memory, *second = first + 12;
+    _Bool equal = 1;
+    // They write the second copy first: read in the other order, equal copies are a header that was published.
+    for (int index = 0; index < 12; index++) header->words[index] = __atomic_load_n(first + index, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (int index = 0; index < 12; index++) equal &= header->words[index] == __atomic_load_n(second + index, __ATOMIC_RELAXED);
+    return equal;
+}
+
+static inline _Bool cstore_wal_headers_equal(cstore_wal_header left, cstore_wal_header right) {
+    return memcmp(&left, &right, sizeof left) == 0;
+}
+
 #endif

@@ -6,6 +6,7 @@ final class DiskThreads: Sendable {
     private let worker: Worker
     private let stall: Lock<DiskStall>
     private let limit: Duration
+    private let clock = DeadlineClock()
 
     /// - Parameter limit: how long a caller waits, unless it says otherwise.
     init(name: String, threads: Int, limit: Duration) {
@@ -18,7 +19,10 @@ final class DiskThreads: Sendable {
     @discardableResult
     func enqueue(_ job: @escaping @Sendable () -> Void) -> Bool { worker.enqueue(job) }
 
-    func end() { worker.end() }
+    func end() {
+        worker.end()
+        clock.end()
+    }
 
     /// Does the job on one of the threads, and waits for it on this one. A store that is closed has none: then it is done here.
     ///
@@ -43,13 +47,9 @@ final class DiskThreads: Sendable {
         guard stall.withLock({ $0.admits }) else { return nil }
         let first = FirstAnswer<Value?>()
         guard worker.enqueue({ [self] in perform(job, first) }) else { return job() }
-        let limit = limit ?? self.limit
-        let clock = Task { [self] in
-            // Cancelled, it has been answered.
-            if (try? await Task.sleep(for: limit)) != nil { giveUp(first) }
-        }
+        let wait = clock.begin(limit: limit ?? self.limit) { [self] in giveUp(first) }
         let value = await first.value
-        clock.cancel()
+        clock.end(of: wait)
         return value
     }
 

@@ -36,6 +36,11 @@ final class StoreDatabase: Sendable {
     private struct Watched {
         /// As of `PRAGMA data_version`, of the watching connection.
         var dataVersion: Int64?
+        var isClosed = false
+        /// Nil before the first catch-up, and once the connections are closed.
+        var index: WriteAheadIndex?
+        /// As it was before the last catch-up began, which has therefore seen all that was committed by then.
+        var header: WriteAheadIndex.Header?
     }
 
     /// Opens the database, or makes it. The folder is prepared, and its lock held.
@@ -125,6 +130,8 @@ final class StoreDatabase: Sendable {
 
     /// Closes every connection, after the readers that are under way. On the writer thread.
     func close() {
+        // The memory behind the index goes with the last connection.
+        watched.withLock { ($0.isClosed, $0.index, $0.header) = (true, nil, nil) }
         readers.close()
         try? watcher?.close()
         try? writer.close()
@@ -162,14 +169,30 @@ final class StoreDatabase: Sendable {
         guard let watcher else { return }
         do {
             try watcher.unsafeRead { database in
+                let header = watched.withLock { $0.index?.header() }
                 let version = try database.integer("PRAGMA data_version")
-                guard watched.withLock({ $0.dataVersion }) != version else { return }
-                let news = try readChanges(database, after: position())
-                apply(news.changes, news.position)
-                watched.withLock { $0.dataVersion = version }
+                if watched.withLock({ $0.dataVersion }) != version {
+                    let news = try readChanges(database, after: position())
+                    apply(news.changes, news.position)
+                }
+                let index = watched.withLock { $0.index } ?? WriteAheadIndex(of: database)
+                watched.withLock { watched in
+                    guard !watched.isClosed else { return }
+                    watched.dataVersion = version
+                    watched.index = index
+                    watched.header = header
+                }
             }
         } catch {
             throw DatabaseFailure(error)
+        }
+    }
+
+    /// Whether nothing was committed since the last catch-up. Reads memory; calls neither SQLite nor the system.
+    var isUnchanged: Bool {
+        watched.withLock { watched in
+            guard let last = watched.header, let index = watched.index else { return false }
+            return index.header() == last
         }
     }
 

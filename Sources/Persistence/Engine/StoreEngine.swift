@@ -66,11 +66,15 @@ final class StoreEngine: Sendable {
 
     // MARK: Lookup
 
-    /// The answer of memory, or nil when only the disk can tell. Calls no database: in shared mode memory alone never tells.
+    /// The answer of memory, or nil when only the disk can tell. Calls no database: in shared mode memory answers as long as nobody has
+    /// committed anything since the last look.
     func cached(_ key: EntryKey) -> Lookup? {
         guard isShared else { return remembered(key) }
-        guard case .none = door.snapshot else { return nil }
-        return remembered(key)
+        switch door.snapshot {
+        case .none: return remembered(key)
+        case .open(let database, _): return !isPlaceCheckDue && database.isUnchanged ? remembered(key) : nil
+        case .opening, .closed: return nil
+        }
     }
 
     private func remembered(_ key: EntryKey) -> Lookup? {
@@ -167,6 +171,11 @@ final class StoreEngine: Sendable {
             _ = catchUp()
         }
         if !isQueued { progress.withLock { $0.isCatchUpQueued = false } }
+    }
+
+    private var isPlaceCheckDue: Bool {
+        let now = clocks.monotonic()
+        return progress.withLock { now - $0.lastPlaceCheck >= .seconds(1) }
     }
 
     /// Looks once a second: who only reads would not notice that somebody removed the files, and others made new ones.

@@ -44,7 +44,8 @@ public final class Store: Sendable {
     ///
     /// What was just put is found, also while the store is being opened; ``Lookup/isComplete`` tells whether the disk may have more variants.
     ///
-    /// - Returns: nil when memory has nothing and only the disk can tell; in shared mode always, as another process may have changed the key.
+    /// - Returns: nil when memory has nothing and only the disk can tell. In shared mode also when another process, or this one, has committed
+    ///   something since the last ``lookup(_:)``.
     public func cached(_ key: EntryKey) -> Lookup? {
         engine.cached(key) ?? engine.known(key)
     }

@@ -1,4 +1,5 @@
 import CleanSlate
+import Dispatch
 import FoundationEssentials
 import Testing
 
@@ -68,14 +69,51 @@ import Testing
         await store.close()
     }
 
-    /// No call of the database happens on the thread that asks: another process's lock on it can hold nobody up.
-    @Test func inSharedModeMemoryDoesNotTellWithoutTheDisk() async throws {
-        let store = Store(folder.configuration(.shared))
+    /// Holds the threads that may wait for the disk, so that whatever needs one does not come back.
+    private func holdReaders(of store: Store, during test: () async throws -> Void) async rethrows {
+        let (held, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        for _ in 0..<2 {
+            store.engine.readers.enqueue {
+                held.signal()
+                letGo.wait()
+            }
+        }
+        defer { for _ in 0..<2 { letGo.signal() } }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                for _ in 0..<2 { held.wait() }
+                continuation.resume()
+            }
+        }
+        try await test()
+    }
+
+    /// No call of the database happens on the thread that asks: another process's lock on it can hold nobody up. Nor does a hit need another
+    /// thread, as long as nobody has committed anything since the last look.
+    @Test func inSharedModeMemoryTellsUntilSomebodyCommits() async throws {
+        // Its clock stands still: once a second it looks whether its files are in their place, and that takes another thread.
+        let (store, other) = (Store(folder.configuration(.shared), clocks: ManualClocks().clocks), Store(folder.configuration(.shared)))
         try await store.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+        // Its own commit came after its last look.
         #expect(store.cached(EntryKey("a")) == nil)
-        let found = await store.lookup(EntryKey("a"))
-        #expect(found.entries.count == 1 && found.isComplete)
+        for version in [UInt8(1), 2, 3] {
+            // A lookup remembers the state that it saw; what the store still had to write comes after it now and then.
+            repeat {
+                let found = await store.lookup(EntryKey("a"))
+                #expect(found.entries.first?.metadata == Data([version]) && found.isComplete)
+            } while store.cached(EntryKey("a")) == nil
+            try await holdReaders(of: store) {
+                #expect(store.cached(EntryKey("a"))?.entries.first?.metadata == Data([version]))
+                let found = await store.lookup(EntryKey("a"))
+                #expect(found.entries.count == 1)
+                try await other.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([version + 1])))
+                #expect(store.cached(EntryKey("a")) == nil)
+            }
+        }
+        // A mapping that is gone is not looked at.
         await store.close()
+        #expect(store.cached(EntryKey("a")) == nil)
+        await other.close()
     }
 
     /// A process that only takes tickets and puts hears of what others invalidate all the same.

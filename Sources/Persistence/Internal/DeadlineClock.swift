@@ -1,0 +1,73 @@
+/// One clock for all waits with a limit, instead of a sleeping task for each.
+///
+/// It holds no thread, and no owner of a wait beyond the end of that wait.
+final class DeadlineClock: Sendable {
+    private struct State {
+        var pending = PendingDeadlines<@Sendable () -> Void>()
+        var task: Task<Void, Never>?
+        /// Tells the newest task from those that it has replaced.
+        var generation = 0
+        var hasEnded = false
+    }
+
+    private let state = Lock(State())
+
+    deinit { state.withLock { $0.task }?.cancel() }
+
+    /// Calls `expire` once, on any thread, unless `end(of:)` comes before the limit.
+    func begin(limit: Duration, _ expire: @escaping @Sendable () -> Void) -> UInt64 {
+        let deadline = Worker.now() + limit
+        let (id, former) = state.withLock { state -> (UInt64, Task<Void, Never>?) in
+            let (id, setsAlarm) = state.pending.insert(expire, deadline: deadline)
+            guard setsAlarm else { return (id, nil) }
+            let former = state.task
+            state.generation += 1
+            state.task = task(state.generation, until: deadline)
+            return (id, former)
+        }
+        former?.cancel()
+        return id
+    }
+
+    /// The wait is over.
+    func end(of id: UInt64) {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            state.pending.remove(id)
+            return state.hasEnded && state.pending.isEmpty ? state.task : nil
+        }
+        task?.cancel()
+    }
+
+    /// No wait begins any more; those that are pending keep their limits.
+    func end() {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            state.hasEnded = true
+            return state.pending.isEmpty ? state.task : nil
+        }
+        task?.cancel()
+    }
+
+    private func task(_ generation: Int, until first: Duration) -> Task<Void, Never> {
+        Task { [weak self] in
+            var alarm = first
+            while true {
+                guard (try? await Task.sleep(for: max(.zero, alarm - Worker.now()))) != nil else { return }
+                guard let next = self?.ring(generation) else { return }
+                alarm = next
+            }
+        }
+    }
+
+    /// - Returns: when to ring next; nil when nothing is pending, or another task rings.
+    private func ring(_ generation: Int) -> Duration? {
+        let now = Worker.now()
+        let (due, alarm) = state.withLock { state -> ([@Sendable () -> Void], Duration?) in
+            guard state.generation == generation else { return ([], nil) }
+            let due = state.pending.expire(now: now)
+            if state.pending.alarm == nil { state.task = nil }
+            return (due, state.pending.alarm)
+        }
+        for expire in due { expire() }
+        return alarm
+    }
+}
