@@ -53,6 +53,35 @@ final class DiskThreads: Sendable {
         return value
     }
 
+    /// Does the job on one of the threads, and calls `then` there: a thread of its own for who has none to wait with.
+    ///
+    /// - Parameter then: called once, never before this returns; with nil, on any thread, when the disk does not answer in time.
+    func answer<Value: Sendable>(_ job: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value?) -> Void) {
+        guard stall.withLock({ $0.admits }) else {
+            Task { then(nil) }
+            return
+        }
+        let first = FirstAnswer<Value?>()
+        let wait = clock.begin(limit: limit) { [self] in
+            guard first.give(nil) else { return }
+            stall.withLock { $0.giveUp() }
+            then(nil)
+        }
+        let isQueued = worker.enqueue { [self] in
+            if first.given == nil {
+                let value = job()
+                if first.give(value) {
+                    clock.end(of: wait)
+                    return then(value)
+                }
+            }
+            stall.withLock { $0.comeBack() }
+        }
+        guard !isQueued else { return }
+        clock.end(of: wait)
+        Task { if first.give(nil) { then(job()) } }
+    }
+
     private func perform<Value: Sendable>(_ job: () -> Value, _ first: FirstAnswer<Value?>) {
         // Given up before it began: the disk is not asked any more.
         if first.given == nil, first.give(job()) { return }

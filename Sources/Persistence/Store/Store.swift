@@ -58,6 +58,14 @@ public final class Store: Sendable {
         return await engine.readers.answer { engine.lookup(key) } ?? engine.missed(key)
     }
 
+    /// As ``lookup(_:)``, with a closure in place of a task.
+    ///
+    /// - Parameter then: called once and never before this returns, on the thread that has read, or another one.
+    package func lookup(_ key: EntryKey, then: @escaping @Sendable (Lookup) -> Void) {
+        let engine = engine
+        engine.readers.answer { engine.lookup(key) } then: { then($0 ?? engine.missed(key)) }
+    }
+
     /// As ``lookup(_:)``, for a thread that may block.
     public func lookupBlocking(_ key: EntryKey) -> Lookup {
         if let found = engine.cached(key) { return found }

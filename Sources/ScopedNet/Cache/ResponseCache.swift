@@ -118,6 +118,11 @@ public final class ResponseCache: Sendable {
     /// May block: not for a caller's thread, nor the network's.
     func load(_ key: CacheKey) -> CacheLookupResult { CacheLookupResult(store.lookupBlocking(entryKey(key))) }
 
+    /// Reads what the disk has, on a thread of the store, where `then` is called.
+    func load(_ key: CacheKey, then: @escaping @Sendable (CacheLookupResult) -> Void) {
+        store.lookup(entryKey(key)) { then(CacheLookupResult($0)) }
+    }
+
     /// One refresh of each key at a time, and none of what has been refreshed since it was found.
     func beginRefresh(_ key: CacheKey, _ found: CacheLookupResult) -> Bool {
         guard refreshing.withLock({ $0.insert(key).inserted }) else { return false }

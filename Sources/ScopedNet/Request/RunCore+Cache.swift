@@ -28,10 +28,11 @@ extension RunCore {
         }
         if let found = cache.cached(key) { return decide(strategy, request, key, cache, found, batch) }
         StepDoor.pass(.cacheAsked, id)
-        waitForDisk { [id] in
-            let found = cache.load(key)
-            StepDoor.pass(.cacheAnswered, id)
-            return found
+        waitForAnswer { [id] answered in
+            cache.load(key) { found in
+                StepDoor.pass(.cacheAnswered, id)
+                answered(found)
+            }
         } next: { run, found in
             guard let found else { return run.failForDisk() }
             run.decide(strategy, request, key, cache, found)

@@ -51,6 +51,14 @@ extension RunCore {
         _ work: @escaping @Sendable () -> Answer, next: @escaping @Sendable (RunCore, Answer?) -> Void,
         late: @escaping @Sendable (Answer) -> Void = { _ in }
     ) {
+        waitForAnswer({ answered in block(nil) { answered(work()) } }, next: next, late: late)
+    }
+
+    /// As `waitForDisk`, where somebody else has the threads: `ask` hands on the closure that takes the answer, and does not call it itself.
+    func waitForAnswer<Answer: Sendable>(
+        _ ask: (_ answered: @escaping @Sendable (Answer) -> Void) -> Void, next: @escaping @Sendable (RunCore, Answer?) -> Void,
+        late: @escaping @Sendable (Answer) -> Void = { _ in }
+    ) {
         let number = Self.diskWait(TransferID().number)
         enter(.waiting(number))
         if let left = timeLeft {
@@ -59,8 +67,7 @@ extension RunCore {
             }
             setWait(timer, exchange: number)
         }
-        block(nil) { [self] in
-            let answer = work()
+        ask { [self] answer in
             guard takeWait(number) else { return late(answer) }
             guard mayGoOn else {
                 late(answer)
