@@ -23,8 +23,10 @@ final class Worker: @unchecked Sendable {
 
         func call() {
             isCalled = true
-            pthread_cond_signal(condition)
+            wake()
         }
+
+        func wake() { pthread_cond_signal(condition) }
     }
 
     // Safety: everything below is reached with `mutex` held only; the jobs are Sendable closures and run without it.
@@ -60,12 +62,17 @@ final class Worker: @unchecked Sendable {
     @discardableResult
     func enqueue(_ job: @escaping @Sendable () -> Void) -> Bool {
         pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        guard !isEnding else { return false }
-        if idle.isEmpty, alive < limit { spawn() }
-        guard alive > 0 else { return false }
+        if !isEnding, idle.isEmpty, alive < limit { spawn() }
+        guard !isEnding, alive > 0 else {
+            pthread_mutex_unlock(mutex)
+            return false
+        }
         jobs.append(job)
-        idle.popLast()?.call()
+        let seat = idle.popLast()
+        seat?.isCalled = true
+        pthread_mutex_unlock(mutex)
+        // Behind the mutex, or the thread would wake only to wait for it.
+        seat?.wake()
         return true
     }
 
