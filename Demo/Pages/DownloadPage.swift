@@ -26,7 +26,7 @@ final class DownloadPage {
         map =
             session.download("files/map.bin", to: folder.appending(path: "map.bin"))
             .onSuccess(for: self) { page, file in page.files.append(file) }
-            .start(in: bag).run
+            .start(in: bag)
     }
 
     func pauseMap() { map?.suspend() }

@@ -24,6 +24,6 @@ final class SettingsPage {
             request
             .onSuccess(for: self) { page, settings in page.settings = settings }
             .start(in: bag)
-        if start.isRefused { refusals += 1 }
+        if start.wasRefused { refusals += 1 }
     }
 }

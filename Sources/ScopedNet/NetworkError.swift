@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import HTTPTypes
 
 /// Why a request did not succeed.
 ///
@@ -158,6 +159,9 @@ public struct NetworkError: Error, Sendable {
         var runID: UInt64
         var underlying: (any Error)?
         var cancelReason: CancelReason?
+        var method: HTTPRequest.Method?
+        var target: RequestURL?
+        var document: (any NetworkError.Document.Type)?
         var response: ResponseHead?
         var body: Data?
         /// Of the session, for its body.
@@ -189,6 +193,9 @@ public struct NetworkError: Error, Sendable {
             runID = other.runID
             underlying = other.underlying
             cancelReason = other.cancelReason
+            method = other.method
+            target = other.target
+            document = other.document
             response = other.response
             body = other.body
             json = other.json
@@ -241,6 +248,15 @@ public struct NetworkError: Error, Sendable {
         get { storage.cancelReason }
         set { mutate { $0.cancelReason = newValue } }
     }
+    /// The method of the request; nil where the error belongs to none.
+    public var method: HTTPRequest.Method? { storage.method }
+    /// The URL that was asked, after redirects, without user and password; nil where the error belongs to no request. As it was given
+    /// where it is malformed.
+    public var url: String? { storage.target.map(\.description).flatMap { $0.isEmpty ? nil : $0 } }
+    /// The status of the response, if there was one.
+    public var status: Int? { storage.response?.status }
+    /// The header fields of the response; empty without one.
+    public var headers: HTTPFields { storage.response?.headers ?? [:] }
     /// The response as far as it came.
     public var response: ResponseHead? {
         get { storage.response }
@@ -255,6 +271,18 @@ public struct NetworkError: Error, Sendable {
     package var json: JSONCoding? {
         get { storage.json }
         set { mutate { $0.json = newValue } }
+    }
+    /// The type of the session's error documents.
+    package var documentType: any Document.Type {
+        get { storage.document ?? ProblemDetails.self }
+        set { mutate { $0.document = newValue } }
+    }
+    /// The same error with the request it belongs to, unless that is known.
+    package func asked(_ method: HTTPRequest.Method, _ url: RequestURL) -> NetworkError {
+        guard storage.target == nil else { return self }
+        var error = self
+        error.mutate { ($0.method, $0.target) = (method, url) }
+        return error
     }
     /// How many bytes of the file are kept, so that the next download to it need not begin anew (``DownloadOptions/resumes``); nil for none.
     public var resumableBytes: Int64? {
@@ -291,9 +319,16 @@ extension NetworkError {
         [.connectivityTimeout, .queueTimeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout].contains(code)
     }
 
-    /// No connection could be made: the name did not resolve, or nobody could be reached. Another network may help.
+    /// True if there was no way to the server: its name did not resolve, or no connection came about. Another network may help. A server
+    /// that refuses the connection is there: see ``isServerUnreachable``.
     public var isOffline: Bool {
         [.connectivityTimeout, .nameNotResolved, .proxyNotResolved, .connectionFailed, .connectTimeout].contains(code)
+    }
+
+    /// True if no response came because the server, or the proxy before it, could not be reached or did not answer. It may be down while the
+    /// network is well; what ``isOffline`` is about is included, as the two cannot be told apart from here.
+    public var isServerUnreachable: Bool {
+        isOffline || [.connectionRefused, .proxyFailed, .firstByteTimeout].contains(code) || code == .connectionLost && response == nil
     }
 
     public var isCancelled: Bool { code == .cancelled }
@@ -317,10 +352,33 @@ extension NetworkError {
 }
 
 extension NetworkError: CustomStringConvertible {
-    /// Short and without secrets: `idleTimeout while receiving (attempt 2): no byte for 60.0 seconds`. The first attempt is not counted aloud.
+    /// One line without secrets, such as
+    /// `GET https://api.example/7: decodingFailed: $.id should be of type Int, and is a string (200, 41 bytes)` or
+    /// `PUT https://api.example/7: idleTimeout while receiving: no byte for 60.0 seconds (attempt 2)`.
+    ///
+    /// Values of query items that look like secrets are masked, user and password left out. The first attempt is not counted aloud.
     public var description: String {
-        var text = "\(code) while \(phase.rawValue)"
-        if attempt > 1 { text += " (attempt \(attempt))" }
-        return message.isEmpty ? text : "\(text): \(message)"
+        var text = ""
+        if let url { text += "\(method?.rawValue ?? "GET") \(SecretMask().maskedURL(url).printable): " }
+        text += code.description
+        if saysPhase { text += " while \(phase.rawValue)" }
+        if !message.isEmpty { text += ": \(message)" }
+        return facts.isEmpty ? text : "\(text) (\(facts.joined(separator: ", ")))"
+    }
+
+    /// True if the phase does not follow from the code.
+    private var saysPhase: Bool {
+        switch code {
+        case .decodingFailed, .unacceptableStatus, .unacceptableContentType, .duplicateRequest, .notInCache, .invalidURL: false
+        default: true
+        }
+    }
+
+    private var facts: [String] {
+        var facts: [String] = []
+        if attempt > 1 { facts.append("attempt \(attempt)") }
+        if let status, code != .unacceptableStatus { facts.append("\(status)") }
+        if let body, code == .decodingFailed || code == .unacceptableContentType { facts.append("\(body.count) bytes") }
+        return facts
     }
 }

@@ -218,7 +218,7 @@ final class FaultLab {
             let policy = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1), backoffCap: .milliseconds(2))
             _ = try await session.request(url + "/body").options { $0.retry = policy }.response()
         case .cancellation:
-            let run = session.request(url + "/stall").start().run
+            let run = session.request(url + "/stall").start()
             _ = try await session.request(url + "/body").response()
             run.cancel()
         case .bag:
@@ -227,7 +227,7 @@ final class FaultLab {
             _ = try await session.request(url + "/body").response()
             bag.end()
         case .suspension:
-            let run = session.request(url + "/body").start().run
+            let run = session.request(url + "/body").start()
             run.suspend()
             _ = try await session.request(url + "/body").response()
             run.resume()

@@ -32,7 +32,7 @@ final class TrackedRun: Sendable {
             .onEnd { [self] reason in count(reason) }
         let result = bag.map { request.start(in: $0) } ?? request.start()
         // Kept no longer than it goes on: a handle keeps its session.
-        handle.withLock { $0 = result.run }
+        handle.withLock { $0 = result }
         if reason != nil { handle.withLock { $0 = nil } }
     }
 

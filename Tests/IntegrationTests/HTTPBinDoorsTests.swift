@@ -54,7 +54,7 @@ struct HTTPBinDoorsTests {
         var listener: Listener? = Listener(words)
         let request = session.request(Servers.httpbinURL + "/delay/9", decoder: .json(Echo.self))
         if door == .delegate { request.delegate(sendable: listener ?? Listener(words)) } else { listener?.listen(to: request) }
-        let run = listener.map { request.start(for: $0).run }
+        let run = listener.map { request.start(for: $0) }
         listener = nil
         await session.agent.waitUntilIdle()
         #expect(words.all.isEmpty)

@@ -25,7 +25,7 @@ struct NginxDownloadTests {
         let request = session.download(Servers.nginxURL + path, to: file).options { $0.maxDownloadRate = 2 << 20 }
         request.onDownloadProgress { count.yield($0.completed) }
         request.onEnd { _ in count.finish() }
-        let run = request.start().run
+        let run = request.start()
         for await completed in counts where completed > start + (1 << 20) { break }
         await run.cancelAndWait()
         await session.agent.waitUntilIdle()

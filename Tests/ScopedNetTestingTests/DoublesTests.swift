@@ -91,7 +91,7 @@ import Testing
     @Test func aCancelledTransferCanBeHeldByTheTest() async {
         let transport = MockTransport(endsCancelled: false)
         let session = mockedSession(transport)
-        let run = session.request("http://h/").start().run
+        let run = session.request("http://h/").start()
         run.cancel()
         #expect(transport.exchanges[0].isCancelled)
         #expect(!transport.exchanges[0].isEnded)
@@ -137,7 +137,7 @@ import Testing
         let executor = ManualExecutor()
         let session = mockedSession(MockTransport { _ in .ok() }) { $0.use(executor) }
         let said = Log()
-        let run = session.request("http://h/").onSuccess { _ in said.add("success") }.onEnd { _ in said.add("end") }.start().run
+        let run = session.request("http://h/").onSuccess { _ in said.add("success") }.onEnd { _ in said.add("end") }.start()
         await executor.waitForWork()
         #expect(run.cancel() == .cancelled)
         executor.runAll()

@@ -56,7 +56,7 @@ import Testing
         let text = await verdict {
             let transport = MockTransport { _ in .ok() }
             let session = mockedSession(transport)
-            attic.keep(session.request("http://h/").start().run)
+            attic.keep(session.request("http://h/").start())
             await session.agent.waitUntilIdle()
         }
         #expect(text.contains("ended, but referenced by you"))

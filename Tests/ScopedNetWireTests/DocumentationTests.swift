@@ -13,6 +13,39 @@ import Testing
 private struct Samples: Sendable {
     // MARK: README.md
 
+    func hello() async throws {
+        let api = Session("https://api.example.com/v1/")
+        let posts = try await api.get("posts", query: ["tag": "sea"], as: [Post].self).value()
+        print(posts.map(\.title))
+    }
+
+    struct Story: Decodable, Sendable { let kids: [Int] }
+    struct Comment: Decodable, Sendable { let text: String }
+
+    @MainActor
+    final class StoryModel: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        private let session: Session
+        private(set) var story: Story?
+        private(set) var comments: [Comment] = []
+        private(set) var message = ""
+        var isLoading = false
+
+        init(session: Session) { self.session = session }
+
+        func open(_ id: Int) {
+            deallocBag.task(for: self, isRunning: \.isLoading) { [session] in
+                let story = try await session.get("stories/\(id)", as: Story.self).value()
+                let comments = try await session.values(of: story.kids.map { session.get("comments/\($0)", as: Comment.self) })
+                return (story, comments)
+            } onSuccess: { model, page in
+                (model.story, model.comments) = page
+            } onFailure: { model, error in
+                model.message = error.localizedDescription
+            }
+        }
+    }
+
     func addPhoto(_ photo: URL, to page: Int, tags: [String], with session: Session) async throws -> [Post] {
         var form = MultipartForm(); try form.add(file: photo, name: "photo")
         _ = try await session.post("photos", body: .multipart(form)).value()
@@ -41,6 +74,10 @@ private struct Samples: Sendable {
     }
 
     // MARK: Responses.md
+
+    func posts(_ session: Session, _ numbers: [Int]) async throws(NetworkError) -> [Post] {
+        try await session.values(of: numbers.map { session.get("posts/\($0)", as: Post.self) }, atMost: 8)
+    }
 
     func snakeCaseSession() -> Session {
         var configuration = Session.Configuration()
@@ -73,7 +110,7 @@ private struct Samples: Sendable {
 
         func goOn() {
             request.onDownloadProgress(for: self) { page, progress in page.fraction = progress.fraction ?? 0 }
-            run = request.start(for: self).run
+            run = request.start(for: self)
         }
 
         func pause() { run?.cancel() }
@@ -128,7 +165,7 @@ private struct Samples: Sendable {
             isLoading = true
             session.get("posts", as: [Post].self)
                 .onSuccess(for: self) { model, posts in model.posts = posts }
-                .onFailure(for: self) { model, error in model.message = error.description }
+                .onFailure(for: self) { model, error in model.message = error.localizedDescription }
                 .onEnd(for: self) { model, _ in model.isLoading = false }
                 .start(for: self)
         }
@@ -473,6 +510,7 @@ private struct Samples: Sendable {
             names == [
                 "README.md",
                 "Authentication.md",
+                "AwaitInViewModel.md",
                 "Caching.md",
                 "Concurrency.md",
                 "Downloads.md",
@@ -717,7 +755,7 @@ private struct Samples: Sendable {
 
     @Test func givingUpSaysWhatItAchieved() async throws {
         try await visit { samples, session, server in
-            let run = session.request("never").start().run
+            let run = session.request("never").start()
             try await server.waitForStalls()
             #expect(await samples.giveUp(run) == "nothing will be called")
             #expect(await samples.giveUp(run) == "it was over")

@@ -56,6 +56,17 @@ private struct ServiceSamples: Sendable {
     }
 }
 
+extension ServiceSamples {
+    // MARK: README.md
+
+    fileprivate func serveBriefly(_ session: Session, _ monitor: ReachabilityMonitor, _ work: any Service, _ logger: Logger) async throws {
+        let group = ServiceGroup(
+            services: [SessionService(session, ending: .drain(atMost: .seconds(20))), ReachabilityService(monitor, logger: logger), work],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        try await group.run()
+    }
+}
+
 /// Ends at once, and the group with it.
 private struct ShortWork: Service {
     struct Done: Error {}
@@ -68,6 +79,8 @@ private struct ShortWork: Service {
         let monitor = ReachabilityMonitor(target: .host("127.0.0.1"))
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         await #expect(throws: ShortWork.Done.self) { try await ServiceSamples().serve(session, monitor, ShortWork(), logger) }
+        let another = Session(configuration: .init(agent: RequestAgent()))
+        await #expect(throws: ShortWork.Done.self) { try await ServiceSamples().serveBriefly(another, monitor, ShortWork(), logger) }
         #expect(!monitor.isStarted && session.agent.liveCount == 0)
     }
 

@@ -51,7 +51,7 @@ import Testing
                     mark.end()
                     tally.ended.add(1, ordering: .relaxed)
                 }
-                .start(in: bag).run
+                .start(in: bag)
             if number % 50 == 7 { run.cancel() }
         }
     }

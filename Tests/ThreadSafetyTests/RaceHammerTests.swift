@@ -74,19 +74,19 @@ import Testing
         }
         let bag = arena.bags[Int(dice >> 36 & 7)].withLock { $0 }
         let result = dice >> 40 & 3 == 0 ? request.start() : request.start(in: bag)
-        guard !result.isRefused else {
+        guard !result.wasRefused else {
             tally.refused.add(1, ordering: .relaxed)
             return
         }
         tally.started.add(1, ordering: .relaxed)
         let old = arena.runs[Int(dice >> 44 & 63)].withLock { slot in
-            defer { slot = (result.run, record) }
+            defer { slot = (result, record) }
             return slot
         }
         if dice >> 50 & 3 == 0, let old { cancel(old.0, old.1) }
-        if dice >> 51 & 7 == 0 { cancel(result.run, record) }
+        if dice >> 51 & 7 == 0 { cancel(result, record) }
         if dice >> 54 & 255 == 0 { replaceBag(arena, Int(dice >> 60 & 7)) }
-        if dice >> 54 & 255 == 7 { arena.bags[Int(dice >> 60 & 7)].withLock { $0 }.insert(result.run) }
+        if dice >> 54 & 255 == 7 { arena.bags[Int(dice >> 60 & 7)].withLock { $0 }.insert(result) }
     }
 
     private func cancel(_ run: Run, _ record: Record) {

@@ -48,7 +48,7 @@ import Testing
         }
 
         func start(_ request: Request<Data>) {
-            let run = bag.withLock { request.start(in: $0!).run }
+            let run = bag.withLock { request.start(in: $0!) }
             self.run.withLock { $0 = run }
             isReady.signal()
         }

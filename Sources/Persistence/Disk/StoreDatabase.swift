@@ -188,7 +188,7 @@ final class StoreDatabase: Sendable {
         }
     }
 
-    /// Whether nothing was committed since the last catch-up. Reads memory; calls neither SQLite nor the system.
+    /// True if nothing was committed since the last catch-up. Reads memory; calls neither SQLite nor the system.
     var isUnchanged: Bool {
         watched.withLock { watched in
             guard let last = watched.header, let index = watched.index else { return false }

@@ -25,7 +25,9 @@ struct WriteAheadIndex {
     /// - Returns: nil where there is none: not in WAL mode, or no transaction was ever begun.
     init?(of database: Database) {
         var file: UnsafeMutablePointer<sqlite3_file>?
-        let code = withUnsafeMutablePointer(to: &file) { sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, $0) }
+        let code = withUnsafeMutablePointer(to: &file) {
+            sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, $0)
+        }
         guard code == SQLITE_OK, let file, let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2,
             let map = methods.pointee.xShmMap
         else { return nil }

@@ -63,7 +63,11 @@ public final class Store: Sendable {
     /// - Parameter then: called once and never before this returns, on the thread that has read, or another one.
     package func lookup(_ key: EntryKey, then: @escaping @Sendable (Lookup) -> Void) {
         let engine = engine
-        engine.readers.answer { engine.lookup(key) } then: { then($0 ?? engine.missed(key)) }
+        engine.readers.answer {
+            engine.lookup(key)
+        } then: {
+            then($0 ?? engine.missed(key))
+        }
     }
 
     /// As ``lookup(_:)``, for a thread that may block.

@@ -156,6 +156,8 @@ public final class TokenSource: Sendable {
     private static var cancelled: NetworkError { .cancelled(.taskCancelled, runID: 0, phase: .preparing) }
 
     private static func failed(_ error: (any Error)?) -> NetworkError {
-        NetworkError(.authenticationFailed, phase: .preparing, message: "there is no token", underlying: error)
+        // The words of other errors may hold anything, a refused password too.
+        let cause = error.map { ": \(($0 as? NetworkError)?.description ?? "\(type(of: $0))")" } ?? ""
+        return NetworkError(.authenticationFailed, phase: .preparing, message: "there is no token\(cause)", underlying: error)
     }
 }

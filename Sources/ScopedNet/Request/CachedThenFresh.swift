@@ -70,7 +70,8 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
         // The loop was left, or its task cancelled. Nothing happens when the run is over.
         continuation.onTermination = { _ in canceller.cancel() }
         let scope = bag?.storage ?? TaskScope.bag
-        if case .refused(let existing) = request.start(in: scope, origin: origin, handlers: consume handlers, canceller: canceller) {
+        let existing = request.start(in: scope, origin: origin, handlers: consume handlers, canceller: canceller)
+        if existing.wasRefused {
             let message = "run \(existing.id) is under way"
             continuation.yield(.failure(NetworkError(.duplicateRequest, phase: .preparing, message: message, runID: existing.id)))
             continuation.finish()

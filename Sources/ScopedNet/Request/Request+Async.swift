@@ -33,11 +33,11 @@ extension Request {
                 // What the cache has at once needs no other thread: the task goes on here.
                 let batch = session.configuration.cache == nil ? nil : DeliveryBatch()
                 let started = start(in: scope, origin: origin, handlers: consume handlers, batch: batch, canceller: canceller)
-                if case .refused(let existing) = started {
+                if started.wasRefused {
                     continuation.resume(
                         returning: .failure(
                             NetworkError(
-                                .duplicateRequest, phase: .preparing, message: "run \(existing.id) is under way", runID: existing.id)))
+                                .duplicateRequest, phase: .preparing, message: "run \(started.id) is under way", runID: started.id)))
                 }
                 batch?.endResuming()
             }

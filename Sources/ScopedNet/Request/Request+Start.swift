@@ -1,25 +1,25 @@
 extension Request {
     /// Starts a run that belongs to nobody; the agent keeps it until it ends.
     @discardableResult
-    public func start(fileID: StaticString = #fileID, line: Int = #line) -> StartResult {
+    public func start(fileID: StaticString = #fileID, line: Int = #line) -> Run {
         start(in: nil, origin: CodeOrigin(fileID, line))
     }
 
     /// Starts a run that ends with `bag`. In an ended bag it is cancelled at once and sends no byte.
     @discardableResult
-    public func start(in bag: DeallocBag, fileID: StaticString = #fileID, line: Int = #line) -> StartResult {
+    public func start(in bag: DeallocBag, fileID: StaticString = #fileID, line: Int = #line) -> Run {
         start(in: bag.storage, origin: CodeOrigin(fileID, line))
     }
 
     /// Starts a run that ends with `scope`.
     @discardableResult
-    public func start(in scope: borrowing RequestScope, fileID: StaticString = #fileID, line: Int = #line) -> StartResult {
+    public func start(in scope: borrowing RequestScope, fileID: StaticString = #fileID, line: Int = #line) -> Run {
         start(in: scope.bag.storage, origin: CodeOrigin(fileID, line))
     }
 
     /// Starts a run that ends with its owner.
     @discardableResult
-    public func start(for owner: some RequestOwner, fileID: StaticString = #fileID, line: Int = #line) -> StartResult {
+    public func start(for owner: some RequestOwner, fileID: StaticString = #fileID, line: Int = #line) -> Run {
         start(in: owner.deallocBag.storage, origin: CodeOrigin(fileID, line))
     }
 
@@ -30,7 +30,7 @@ extension Request {
         @_inheritActorContext onSuccess: (@Sendable @isolated(any) (Owner, Value) -> Void)? = nil,
         @_inheritActorContext onFailure: (@Sendable @isolated(any) (Owner, NetworkError) -> Void)? = nil,
         @_inheritActorContext onEnd: (@Sendable @isolated(any) (Owner, EndReason) -> Void)? = nil
-    ) -> StartResult {
+    ) -> Run {
         let origin = CodeOrigin(fileID, line)
         var handlers = RunHandlers()
         if let onSuccess { handlers.success = .one(Callback(owner: owner, onSuccess, origin: origin).ofValue()) }
@@ -46,7 +46,7 @@ extension Request {
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         onSuccess: (((Owner, Value)) -> Void)? = nil, onFailure: (((Owner, NetworkError)) -> Void)? = nil,
         onEnd: (((Owner, EndReason)) -> Void)? = nil
-    ) -> StartResult {
+    ) -> Run {
         let origin = CodeOrigin(fileID, line)
         var handlers = RunHandlers()
         if let onSuccess { handlers.success = .one(Callback(owner: owner, isolation: isolation, onSuccess, origin: origin).ofValue()) }

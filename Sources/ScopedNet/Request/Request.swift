@@ -78,7 +78,7 @@ public final class Request<Value: Sendable>: Sendable {
     package func start(
         in bag: BagStorage?, origin: CodeOrigin, handlers extra: consuming RunHandlers? = nil, stream: BodyStream? = nil,
         batch: DeliveryBatch? = nil, canceller: TaskCanceller? = nil
-    ) -> StartResult {
+    ) -> Run {
         var handlers = RunHandlers()
         var (token, description, known) = state.withLock { state in
             swap(&handlers, &state.armed)
@@ -101,7 +101,7 @@ public final class Request<Value: Sendable>: Sendable {
         switch session.agent.add(run) {
         case .refused(let existing):
             run.discard()
-            return .refused(existing: Run(core: existing, token: nil))
+            return Run(core: existing, token: nil, wasRefused: true)
         case .accepted(let replaced):
             for old in replaced { _ = old.cancel(.replaced) }
         }
@@ -119,13 +119,13 @@ public final class Request<Value: Sendable>: Sendable {
         StepDoor.pass(.beforeLink, run.id)
         if let bag, !bag.insert(run) {
             _ = run.cancel(bag.endReason ?? .ownerReleased)
-            return .started(handle)
+            return handle
         }
         StepDoor.pass(.afterLink, run.id)
         // Before anything is sent: the task that awaits it may have been cancelled already.
         canceller?.arm(run)
         run.begin(batch: batch)
-        return .started(handle)
+        return handle
     }
 
     private func makeToken() -> HandleToken {
@@ -191,6 +191,16 @@ public final class Request<Value: Sendable>: Sendable {
             method: description.method.rawValue, url: template.url.handle == nil ? description.url : template.url.string,
             fields: template.fields, body: body
         ).description
+    }
+}
+
+extension Request: CustomStringConvertible {
+    /// Method, URL and state of the latest run on one line, secrets masked: `GET https://api.example/7 (transferring, attempt 1)`.
+    public var description: String {
+        let description = state.withLock { $0.description }
+        let template = prepared()
+        let url = template.url.handle == nil ? URLText.maskingUserinfo(description.url) : template.url.description
+        return "\(description.method.rawValue) \(SecretMask().maskedURL(url).printable) (\(last.map { "\($0.status)" } ?? "not started"))"
     }
 }
 

@@ -26,7 +26,7 @@ public enum RepeatStrategy: Sendable, Hashable {
     /// The earlier runs are cancelled with ``CancelReason/replaced``, and the new one runs: search as you type.
     public static var replaceRunning: RepeatStrategy { .cancelOldest }
     /// The earlier run continues, and the start is refused: data that changes slowly. `start` answers
-    /// ``StartResult/refused(existing:)``, an `await` throws ``NetworkError/Code/duplicateRequest``.
+    /// the run under way with ``Run/wasRefused``, an `await` throws ``NetworkError/Code/duplicateRequest``.
     public static var keepRunning: RepeatStrategy { .cancelNewest }
 }
 

@@ -8,6 +8,8 @@ package final class RequestTemplate: Sendable {
     package let headers: HeaderBlock
     package let body: RequestBody?
     package let options: RequestOptions
+    /// True if the fields have a key by which the server knows a repeated request.
+    let hasIdempotencyKey: Bool
     package let transferOptions: TransferOptions
     /// Where a download goes.
     package let destination: String?
@@ -25,10 +27,14 @@ package final class RequestTemplate: Sendable {
         self.headers = headers
         self.body = body
         self.options = options
+        hasIdempotencyKey = !method.isIdempotent && fields.contains(.idempotencyKey)
         self.transferOptions = transferOptions
         self.destination = destination
         self.errorBodyBytes = errorBodyBytes
     }
+
+    /// True if the server does the work of such a request once, however often it comes (RFC 9110 section 9.2.2).
+    func isIdempotent(_ method: HTTPRequest.Method) -> Bool { method.isIdempotent || hasIdempotencyKey }
 
     /// - Parameter make: called outside the lock until there is one.
     func cacheKey(_ make: () -> CacheKey?) -> CacheKey? {
@@ -37,4 +43,9 @@ package final class RequestTemplate: Sendable {
         knownCacheKey.withLock { $0 = key }
         return key
     }
+}
+
+extension HTTPField.Name {
+    /// draft-ietf-httpapi-idempotency-key-header. The name is a token, so there is no other.
+    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key") ?? .via
 }

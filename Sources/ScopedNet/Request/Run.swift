@@ -1,12 +1,16 @@
-/// One start of a request. Keep it to cancel, suspend or look; dropping it changes nothing unless the request says
+/// One start of a request, as `start` returns it. Keep it to cancel, suspend or look; dropping it changes nothing unless the request says
 /// ``ReleaseStrategy/cancelOnRelease``.
 public final class Run: Sendable {
     package let core: RunCore
     private let token: HandleToken?
+    /// Whether the start that returned this was refused, under ``RepeatStrategy/keepRunning``: it made no run, its closures were
+    /// released, and this is the run that continues in its place, whoever started it.
+    public let wasRefused: Bool
 
-    package init(core: RunCore, token: HandleToken?) {
+    package init(core: RunCore, token: HandleToken?, wasRefused: Bool = false) {
         self.core = core
         self.token = token
+        self.wasRefused = wasRefused
         core.ticket?.noteHandle(1)
     }
 
@@ -46,22 +50,6 @@ public final class Run: Sendable {
     }
 
     public var status: RunStatus { core.status }
-}
-
-/// What came of a start.
-public enum StartResult: Sendable {
-    case started(Run)
-    /// Under ``RepeatStrategy/keepRunning`` this one continues, no run was created, and the closures of this start were released.
-    case refused(existing: Run)
-
-    /// The run that is under way, whoever started it.
-    public var run: Run {
-        switch self {
-        case .started(let run), .refused(let run): run
-        }
-    }
-
-    public var isRefused: Bool { if case .refused = self { true } else { false } }
 }
 
 /// A snapshot of a run.

@@ -44,6 +44,7 @@ extension RunCore: DeliveringRun {
             if isMuted { finishMuted() }
             return
         }
+        beginDelivery()
         leaveBags()
         // `complete` is reached with an outcome on every way.
         guard let outcome else { return retire() }
@@ -54,7 +55,7 @@ extension RunCore: DeliveringRun {
     private func sayCancelled() {
         StepDoor.pass(.delivering, id)
         let reason = reason
-        let error = NetworkError.cancelled(reason, runID: id, phase: reachedPhase)
+        let error = NetworkError.cancelled(reason, runID: id, phase: reachedPhase).asked(template.method, template.url)
         feed?.tellObservers(.cancelled(reason))
         stream?.finish(error)
         RunDelivery.end(self, cancelled: reason, error)

@@ -355,7 +355,8 @@ extension RunCore {
         exchange = TransferRequest(
             url: next.url, method: method, headers: headers, body: body, options: exchange.options,
             wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
-            repeatsSilently: method.isIdempotent && template.options.retry.silentReconnect, deadline: exchange.deadline, runID: id)
+            repeatsSilently: template.isIdempotent(method) && template.options.retry.silentReconnect, deadline: exchange.deadline, runID: id
+        )
     }
 
     func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
@@ -378,7 +379,7 @@ extension RunCore {
         guard let outcome = RetryContext.Outcome(result, accepts: template.options.validation) else { return false }
         let policy = template.options.retry
         let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))
-        var context = RetryContext(attempt: exchange.attempt, outcome: outcome, isIdempotent: exchange.method.isIdempotent)
+        var context = RetryContext(attempt: exchange.attempt, outcome: outcome, isIdempotent: template.isIdempotent(exchange.method))
         context.silentReconnects = drive.silentReconnects
         context.isBodyReplayable = canReplayBody
         context.mayHaveReachedServer = result.error?.mayHaveReachedServer ?? true

@@ -6,6 +6,8 @@ extension RunCore {
     // A cancelled run leaves the agent when its last word is said and no work goes on; whichever is last takes it out.
     private static let said: UInt8 = 1
     private static let workOver: UInt8 = 2
+    /// Its bag counts it among those that are being delivered.
+    private static let counted: UInt8 = 4
 
     /// After a cancellation: nothing is left to be called.
     func lastWordSaid(onLane: Bool = false) {
@@ -16,6 +18,13 @@ extension RunCore {
     func noteLastWord() -> Bool {
         let parts = departure.bitwiseOr(Self.said, ordering: .sequentiallyConsistent).newValue
         return parts & Self.workOver != 0 || !isMuted
+    }
+
+    /// Before the run leaves its bag for its last calls.
+    func beginDelivery() {
+        guard let bag else { return }
+        departure.bitwiseOr(Self.counted, ordering: .sequentiallyConsistent)
+        bag.beginDelivery()
     }
 
     /// The work of a muted run came to its end or was stopped.
@@ -50,6 +59,7 @@ extension RunCore {
     func noteRetired() -> Bool {
         StepDoor.pass(.beforeEnd, id)
         guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return false }
+        if departure.load(ordering: .sequentiallyConsistent) & Self.counted != 0 { bag?.endDelivery() }
         endFlight()
         releaseTarget()
         if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }

@@ -96,6 +96,7 @@ private final class RunLink: BagMember, @unchecked Sendable {
     // Safety: as the base class; `run` is constant.
     private let run: RunCore
     override var stepNumber: UInt64 { run.id }
+    override var ending: (@Sendable () async -> Void)? { run.ending }
     override func isOf(_ run: RunCore) -> Bool { self.run === run }
 
     init(_ run: RunCore) {

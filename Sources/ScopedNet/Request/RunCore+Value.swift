@@ -146,7 +146,11 @@ extension RunCore {
         return file
     }
 
-    func setFailure(_ error: NetworkError) { outcome = .failure(error.decoding(by: session.configuration.json)) }
+    func setFailure(_ error: NetworkError) {
+        let configuration = session.configuration
+        outcome = .failure(error.decoding(by: configuration.json, configuration.errorDocument).asked(intent.method, intent.url))
+    }
+
     /// The result once the run has ended; nil before and after a cancellation. Any thread.
     package var result: RunOutcome? { gateState.phase == .ended ? outcome : nil }
 }

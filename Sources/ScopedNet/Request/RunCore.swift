@@ -120,6 +120,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
 
     override var stepNumber: UInt64 { id }
     override var asRun: RunCore? { self }
+    override var ending: (@Sendable () async -> Void)? { { [self] in await agent.ended(self) } }
 
     package init(
         template: RequestTemplate, requestID: UInt64, session: Session, decoder: AnyDecoder, handlers: consuming RunHandlers,
@@ -172,7 +173,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
                 id: exchangeID, url: template.url, method: template.method, headers: template.headers, body: template.body,
                 options: template.transferOptions, wantsProgress: listensToProgress,
                 wantsMilestones: !session.configuration.observers.isEmpty,
-                repeatsSilently: template.method.isIdempotent && template.options.retry.silentReconnect, runID: id)
+                repeatsSilently: template.isIdempotent(template.method) && template.options.retry.silentReconnect, runID: id)
             madeExchange = first
             return first
         }

@@ -24,10 +24,21 @@ enum DecodingFailure {
         switch error {
         case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing"
         case .valueNotFound(let type, let context): "\(path(context.codingPath)) should be of type \(type), and is null"
-        case .typeMismatch(let type, let context): "\(path(context.codingPath)) should be of type \(type), and is something else"
+        case .typeMismatch(let type, let context): "\(path(context.codingPath)) should be of type \(type), and is \(kind(in: context))"
         case .dataCorrupted(let context):
             context.codingPath.isEmpty ? nil : "\(path(context.codingPath)) cannot be read as the value that is expected there"
         @unknown default: nil
+        }
+    }
+
+    /// The kind of value that was found, where Foundation's description names one of these.
+    private static func kind(in context: DecodingError.Context) -> String {
+        let kinds = ["a string", "a number", "an array", "a dictionary", "a bool", "bool", "null"]
+        guard let found = kinds.first(where: { context.debugDescription.contains("found \($0) instead") }) else { return "something else" }
+        switch found {
+        case "a dictionary": return "an object"
+        case "bool", "a bool": return "a boolean"
+        default: return found
         }
     }
 

@@ -12,10 +12,11 @@ extension NetworkError {
     }
 
     /// The same error, its body to be decoded as the session's others are.
-    func decoding(by coding: JSONCoding) -> NetworkError {
-        guard !coding.isStandard, body != nil else { return self }
+    func decoding(by coding: JSONCoding, _ document: any Document.Type) -> NetworkError {
+        guard body != nil else { return self }
         var error = self
-        error.json = coding
+        if !coding.isStandard { error.json = coding }
+        if document != ProblemDetails.self { error.documentType = document }
         return error
     }
 

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import HTTPTypes
 
 /// A complete, accepted response and the value made of it. Immutable.
 public struct Response<Value: Sendable>: Sendable {
@@ -27,11 +28,34 @@ public struct Response<Value: Sendable>: Sendable {
     public var cacheStatus: CacheStatus? { known.parts.cacheStatus }
 
     public var status: Int { head.status }
+    /// The header fields, parsed anew at each call: keep the result when you need several.
+    public var headers: HTTPFields { head.headers }
+    /// The body as text, in the encoding that a byte order mark or `charset` names, else in UTF-8. What is not valid becomes U+FFFD.
+    public var text: String { Charset.text([UInt8](body), named: head.contentType?["charset"]) }
     /// What the last attempt cost: its ``TransferMetrics/total`` leaves earlier attempts and hops out, and the waits between them. Zero where no
     /// server was asked.
     public var metrics: TransferMetrics { known.parts.attempts.last ?? TransferMetrics() }
     /// The time from the start of the run until its value was there: waiting, every attempt and hop, and decoding.
     public var duration: Duration { known.parts.duration }
+}
+
+extension Response: CustomStringConvertible {
+    /// One line for people, without URL and values: `200 OK, 1.6 KiB JSON in 2.3 s (3 attempts), network`.
+    public var description: String {
+        var text = "\(status)"
+        if !head.reasonPhrase.isEmpty { text += " " + head.reasonPhrase.printable }
+        let count = file == nil ? Int64(body.count) : metrics.bodyBytesReceived
+        text += ", \(HumanText.bytes(count))"
+        if let type = head.contentType { text += " " + HumanText.kind(of: type).printable }
+        text += " in \(HumanText.time(duration))"
+        if attempts.count > 1 { text += " (\(attempts.count) attempts)" }
+        switch source {
+        case .network: text += ", network"
+        case .cache: text += ", cache"
+        case .validatedCache: text += ", validated cache"
+        }
+        return text
+    }
 }
 
 /// Where a response came from.

@@ -33,6 +33,8 @@ package class BagMember: @unchecked Sendable {
     var asRun: RunCore? { nil }
     /// Bags in a bag are ended one after the other, not one within the other: they may be nested as deep as the program likes.
     var asBag: BagStorage? { nil }
+    /// Waits until its work is over; nil for members that end by a cancel alone.
+    var ending: (@Sendable () async -> Void)? { nil }
     /// Whether it is this run or stands for it.
     func isOf(_ run: RunCore) -> Bool { self === run }
 
@@ -108,6 +110,10 @@ package final class BagStorage: Sendable {
     private static let immediateTearDown = 256
 
     private let state = Lock(State())
+    /// Runs that have left the list because they are being delivered, and are not over yet.
+    private let delivering = Atomic<Int>(0)
+    private let waiters = Lock<[UInt64: CheckedContinuation<Void, Never>]>([:])
+    private let waiterCount = Atomic<Int>(0)
     /// The shared gate: members read it right after each admission, so that one store ends them all.
     private let closed = Atomic<Bool>(false)
     // Safety: retained in `init` and released by whoever takes it out, which happens when nobody else refers to this bag (see `deinit`). Who
@@ -271,6 +277,42 @@ package final class BagStorage: Sendable {
         let summary = takeAll(ending: nil).0.cancel(reason, &children)
         Self.end(&children, reason)
         return summary
+    }
+
+    // MARK: Waiting
+
+    /// A run leaves the list before its last calls: it counts as work until these are over.
+    func beginDelivery() { delivering.add(1, ordering: .sequentiallyConsistent) }
+
+    func endDelivery() {
+        let left = delivering.subtract(1, ordering: .sequentiallyConsistent).newValue
+        guard left == 0, waiterCount.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        let ready = waiters.withLock { waiters in
+            defer { waiters = [:] }
+            return waiters
+        }
+        for continuation in ready.values { continuation.resume() }
+    }
+
+    /// The end of something that is under way in this bag or one in it; nil when nothing is.
+    func nextEnding() -> (@Sendable () async -> Void)? {
+        for member in members() {
+            if let ending = member.ending ?? member.asBag?.nextEnding() { return ending }
+        }
+        guard delivering.load(ordering: .sequentiallyConsistent) > 0 else { return nil }
+        return { [self] in await deliveriesEnd() }
+    }
+
+    private func deliveriesEnd() async {
+        let waiter = Identifier.next()
+        waiterCount.add(1, ordering: .sequentiallyConsistent)
+        await withCheckedContinuation { continuation in
+            waiters.withLock { $0[waiter] = continuation }
+            // The last of them may have ended before it could see this one.
+            guard delivering.load(ordering: .sequentiallyConsistent) == 0 else { return }
+            waiters.withLock { $0.removeValue(forKey: waiter) }?.resume()
+        }
+        waiterCount.subtract(1, ordering: .sequentiallyConsistent)
     }
 
     package func members() -> [BagMember] {

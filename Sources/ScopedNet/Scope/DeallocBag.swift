@@ -145,6 +145,12 @@ private final class TaskMember: BagMember, @unchecked Sendable {
     // Safety: as the base class; the task is behind its own lock.
     private let task = Lock<Task<Void, Never>?>(nil)
 
+    override var ending: (@Sendable () async -> Void)? {
+        // Between `adopt` and the list there is none for a moment.
+        guard let task = task.withLock({ $0 }) else { return { await Task.yield() } }
+        return { await task.value }
+    }
+
     func adopt(_ task: Task<Void, Never>) { self.task.withLock { $0 = task } }
 
     func finish() {

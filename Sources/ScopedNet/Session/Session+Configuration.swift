@@ -13,6 +13,9 @@ extension Session {
         public var options = RequestOptions()
         /// The coding of JSON values, bodies and error documents; `JSONCoding(keys: .snakeCase, dates: .iso8601)`, say.
         public var json = JSONCoding.standard
+        /// The type of the server's error documents: what ``NetworkError/serverMessage`` and ``NetworkError/document`` read. Default:
+        /// problem documents (RFC 9457).
+        public var errorDocument: any NetworkError.Document.Type = NetworkError.ProblemDetails.self
         /// TLS, proxy, addresses, limits: what makes a connection pool of its own.
         public var connection = ConnectionSettings()
         /// Where responses are kept and looked for; none by default. May be shared by sessions.

@@ -32,11 +32,10 @@ extension Session {
             }
         }
         let canceller = TaskCanceller.ofThisTask()
-        let started = request.start(
+        let run = request.start(
             in: bag?.storage ?? TaskScope.bag, origin: CodeOrigin(fileID, line), handlers: consume handlers, stream: stream,
             canceller: canceller)
-        let run = started.run
-        if started.isRefused {
+        if run.wasRefused {
             throw NetworkError(.duplicateRequest, phase: .preparing, message: "run \(run.id) is under way", runID: run.id)
         }
         let head = try await opening.head { canceller.cancel() }

@@ -98,6 +98,7 @@ public final class Session: Sendable {
     package func url(_ text: String) throws(NetworkError) -> RequestURL {
         let key = ExactString(text)
         if let known = urls.withLock({ $0[key] }) { return known }
+        if configuration.baseURL == nil, URLText.scheme(of: text) == nil { throw .relativeURL(text) }
         let url = try RequestURL(text, relativeTo: configuration.baseURL.map { base throws(NetworkError) in try RequestURL(base) })
         urls.withLock { urls in
             if urls.count >= 1024 { urls.removeAll(keepingCapacity: true) }

@@ -15,8 +15,9 @@ extension CurlEasy {
         return mustRun
     }
 
-    /// Where libcurl keeps nothing back, as it would drop that with a connection that breaks off: between two turns of the loop, and
-    /// inside a write callback that takes all of its bytes if ``Capabilities/stopsReadingWhenPaused``.
+    /// Pauses a transfer whose disk is slower than the network. Called where libcurl keeps nothing back, as it would drop that with a
+    /// connection that breaks off: between two turns of the loop, and inside a write callback that takes all of its bytes if
+    /// ``Capabilities/stopsReadingWhenPaused``.
     func pauseForDisk() {
         guard !isSuspended, !isReadPaused, fileWriter?.pauses() == true else { return }
         isReadPaused = true

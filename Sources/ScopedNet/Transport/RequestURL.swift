@@ -136,6 +136,11 @@ extension NetworkError {
         return .unsupportedScheme(scheme.lowercased())
     }
 
+    static func relativeURL(_ text: String) -> NetworkError {
+        let shown = text.utf8.contains(UInt8(ascii: "@")) ? "the URL" : "'\(text.prefix(200))'"
+        return NetworkError(.invalidURL, phase: .preparing, message: "\(shown) is relative, and the session has no base URL")
+    }
+
     fileprivate static func invalidURL(_ text: String, _ why: String) -> NetworkError {
         // Userinfo must not reach a log.
         let shown = text.utf8.contains(UInt8(ascii: "@")) ? "the URL" : "'\(text.prefix(200))'"

@@ -100,7 +100,8 @@ extension DeadResolverScenario {
             session.request("http://late-\(round).scopednet.test/").options { $0.timeouts.connect = clock })
         await stage.expectFailure([.connectTimeout], of: late)
         stage.noteMost("clock behind a storm", (late.duration ?? .zero) - clock)
-        stage.expect((late.duration ?? .zero) < clock + .milliseconds(400), "\(late.name): its clock ran out after \(late.duration ?? .zero)")
+        stage.expect(
+            (late.duration ?? .zero) < clock + .milliseconds(400), "\(late.name): its clock ran out after \(late.duration ?? .zero)")
     }
 }
 

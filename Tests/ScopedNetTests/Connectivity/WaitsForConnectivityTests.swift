@@ -268,7 +268,7 @@ import Testing
             #expect(clock.armedCount == 2, "the longest wait, and the jitter")
             #expect(clock.nextWait == .milliseconds(500))
             if isCancelled {
-                run.run.cancel()
+                run.cancel()
                 await session.agent.waitUntilIdle()
             } else {
                 clock.advance(by: .milliseconds(500))
@@ -284,7 +284,7 @@ import Testing
             network.disconnect()
             transport.fail(await transport.exchange(0), .connectionFailed)
             network.connect()
-            run.run.cancel()
+            run.cancel()
             await session.agent.waitUntilIdle()
             clock.advance(by: .seconds(60))
             #expect(transport.started.count == 1)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.leavesNothing) struct G03CancelAnswerTests {
     @Test func cancelledBeforeAdmission() async throws {
         try await withStage { session, stage in
-            let run = session.request("http://h/").onSuccess { _ in Issue.record("called") }.start().run
+            let run = session.request("http://h/").onSuccess { _ in Issue.record("called") }.start()
             await stage.waitForStarts(1)
             #expect(run.cancel() == .cancelled)
             #expect(run.cancel() == .alreadyEnded)
@@ -25,7 +25,7 @@ import Testing
                     let run = box.withLock { $0 }
                     let result = run?.cancel()
                     answer.withLock { $0 = result }
-                }.start().run
+                }.start()
             box.withLock { $0 = run }
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
@@ -47,7 +47,7 @@ import Testing
                 }
                 .onSuccess { _ in trace.add("success") }
                 .onEnd { trace.add("end \($0.isCancelled)") }
-                .start().run
+                .start()
             box.withLock { $0 = run }
             await stage.waitForStarts(1)
             stage.received(stage.started[0], 10, of: 100)
@@ -69,7 +69,7 @@ import Testing
                     entered.open()
                     gate.wait()
                     trace.add("call over")
-                }.start().run
+                }.start()
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
             await entered.wait()

@@ -20,7 +20,7 @@ import Testing
         var runs: [Run] = []
         for _ in 0..<50 {
             runs.append(
-                session.request("http://h/").onSuccess(for: model) { model, _ in model.heard.append("late") }.start(in: model.bag!).run)
+                session.request("http://h/").onSuccess(for: model) { model, _ in model.heard.append("late") }.start(in: model.bag!))
         }
         await transport.waitForStarts(6)
         // Results of the first six are on their way to this very actor.

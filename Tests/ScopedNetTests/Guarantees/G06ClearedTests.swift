@@ -45,11 +45,11 @@ import Testing
                     weakProbe = probe
                     request.onSuccess { _ in _ = probe }
                 }
-                #expect(request.start().isRefused)
+                #expect(request.start().wasRefused)
                 #expect(weakProbe == nil)
                 stage.succeed(stage.started[0])
             default:
-                let run = request.start(in: bag!).run
+                let run = request.start(in: bag!)
                 if path != .malformed { await stage.waitForStarts(1) }
                 switch path {
                 case .success: stage.succeed(stage.started[0])

@@ -68,12 +68,12 @@ import Testing
             }
         }
         if number % 10 == 2 { request.options { $0.timeouts.queue = .seconds(600) } }
-        let run = request.start(in: bag).run
+        let run = request.start(in: bag)
         if number % 10 == 3 { run.store(in: elsewhere) }
     }
 
     private func other(_ number: Int, _ session: Session, _ ends: Trace) -> Run {
-        session.request("http://\(["b", "d"][number % 2])/").onEnd { ends.add($0.name) }.start().run
+        session.request("http://\(["b", "d"][number % 2])/").onEnd { ends.add($0.name) }.start()
     }
 
     private static func onThread(_ work: @escaping @Sendable () -> Void) async {
@@ -106,7 +106,7 @@ import Testing
     @Test func whoWaitsForOneOfItsMembersIsTold() async throws {
         let session = Session(configuration: Session.Configuration(customTransport: HeldTransport(), agent: RequestAgent()))
         var bag: DeallocBag? = DeallocBag()
-        let runs = (0..<1_000).map { _ in session.request("http://a/").start(in: bag!).run }
+        let runs = (0..<1_000).map { _ in session.request("http://a/").start(in: bag!) }
         async let last = runs[999].cancelAndWait()
         bag = nil
         _ = await runs[500].cancelAndWait()

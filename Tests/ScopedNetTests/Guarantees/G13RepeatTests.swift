@@ -63,9 +63,9 @@ import Testing
             let request = session.request("http://h/").options { $0.repeats = .keepRunning }
             let first = request.onSuccess { _ in trace.add("first") }.start()
             let second = request.onSuccess { _ in trace.add("second") }.onEnd { _ in trace.add("second end") }.start()
-            #expect(!first.isRefused)
-            #expect(second.isRefused)
-            #expect(second.run.id == first.run.id)
+            #expect(!first.wasRefused)
+            #expect(second.wasRefused)
+            #expect(second.id == first.id)
             do throws(NetworkError) {
                 _ = try await request.value()
                 Issue.record("not refused")
@@ -74,7 +74,7 @@ import Testing
             await session.agent.waitUntilIdle()
             #expect(stage.started.count == 1)
             #expect(trace.lines == ["first"])
-            #expect(!request.start().isRefused)
+            #expect(!request.start().wasRefused)
             session.agent.cancelAll()
         }
     }
@@ -91,7 +91,7 @@ import Testing
                                 $0.repeats = .keepRunning
                                 $0.repeatKey = "round \(round)"
                             }.start()
-                            if !result.isRefused { accepted.add() }
+                            if !result.wasRefused { accepted.add() }
                         }
                     }
                 }

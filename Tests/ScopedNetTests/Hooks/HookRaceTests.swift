@@ -44,7 +44,7 @@ struct HookRaceTests {
                             isOver.add()
                             ends.add("end \(number)")
                         }
-                    let run = request.start(in: bag).run
+                    let run = request.start(in: bag)
                     await Self.pause(number % 13)
                     switch ending {
                     case .nobody: await session.agent.ended(run.core)

@@ -79,7 +79,7 @@ import Testing
         let deaths = Trace()
         let request = session.request("http://h/")
         arm(request, owner) { deaths.add(Thread.isMainThread || DispatchQueue.isMain ? "main" : "elsewhere") }
-        let run = request.start().run
+        let run = request.start()
         await stage.waitForStarts(1)
         await Task.detached { _ = run.cancel() }.value
         await deaths.wait(for: 1)

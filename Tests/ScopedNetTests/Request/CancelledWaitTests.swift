@@ -9,7 +9,7 @@ import Testing
 @Suite(.leavesNothing) struct CancelledWaitTests {
     @Test func idleEndsWithItsTask() async throws {
         try await withStage { session, stage in
-            let run = session.request("http://h/").start().run
+            let run = session.request("http://h/").start()
             await stage.waitForStarts(1)
             let waiting = Task { await session.agent.waitUntilIdle() }
             waiting.cancel()
@@ -57,11 +57,11 @@ import Testing
     }
 
     @Test func aCancelWhileTheResponseIsAwaitedSaysSoOnce() async throws {
-        #expect(try await description { _ in } == "cancelled while awaitingResponse: explicit")
+        #expect(try await description { _ in } == "GET http://h/: cancelled while awaitingResponse: explicit")
     }
 
     @Test func aCancelWhileTheBodyComesSaysSo() async throws {
-        #expect(try await description { $0.receiveHead() } == "cancelled while receiving: explicit")
+        #expect(try await description { $0.receiveHead() } == "GET http://h/: cancelled while receiving: explicit")
     }
 
     @Test func whatWasNeverSentWasOnlyQueued() {

@@ -112,7 +112,7 @@ import Testing
             let ambush = Ambush(.beforeTransfer, of: session) { run in
                 for core in session.agent.liveRuns() where core.id == run { _ = core.setSuspended(true) }
             }
-            let run = detached(session, Trace()).start(in: bag).run
+            let run = detached(session, Trace()).start(in: bag)
             #expect(stage.started.isEmpty)
             bag.end()
             #expect(run.resume())
@@ -175,7 +175,7 @@ import Testing
     @Test func aCancelIsNotLostWhenARetryTimerFiresAtOnce() async throws {
         let timing = ManualClock()
         try await withStage(waiting(timing, retries: true)) { session, stage in
-            let run = session.request("http://h/").start().run
+            let run = session.request("http://h/").start()
             let isShut = DispatchSemaphore(value: 0)
             let mayGoOn = DispatchSemaphore(value: 0)
             let isThrough = DispatchSemaphore(value: 0)
@@ -225,7 +225,7 @@ import Testing
             let bag = DeallocBag()
             weak var core: RunCore?
             do {
-                let run = session.request("http://h/").start().run
+                let run = session.request("http://h/").start()
                 stage.succeed(stage.started[0])
                 await session.agent.waitUntilIdle()
                 #expect(bag.insert(run) == false)

@@ -184,7 +184,7 @@ import Testing
                     trace.add("asked")
                     return .deliver
                 }
-            }.onEnd { trace.add("\($0)") }.start().run
+            }.onEnd { trace.add("\($0)") }.start()
             await Held.executor.arrived.wait()
             #expect(run.cancel() == .cancelled)
             Held.executor.release()

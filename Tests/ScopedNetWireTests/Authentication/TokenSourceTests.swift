@@ -186,7 +186,7 @@ import Testing
             }
             let trace = Trace()
             let run = wire.get("/a") { $0.authentication = .tokens(tokens) }.onFailure { _ in trace.add("failure") }
-                .onEnd { trace.add("end \($0.isCancelled)") }.start().run
+                .onEnd { trace.add("end \($0.isCancelled)") }.start()
             await began.wait()
             #expect(run.cancel() == .cancelled)
             await trace.wait(for: 1)

@@ -16,9 +16,9 @@ import Testing
     @Test func theLastFollowerLeavesBetweenTheLeadersQuestionAndItsStep() async throws {
         try await withCache { cached async throws in
             cached.server.on("/", shared("nobody's"))
-            let leader = cached.wire.get().start().run
+            let leader = cached.wire.get().start()
             try await cached.server.waitForStalls()
-            let follower = cached.wire.get().start().run
+            let follower = cached.wire.get().start()
             await cached.untilFollowed()
             let driver = RaceDriver(cached.wire.session)
             driver.at(.gateAsked) { _ in follower.cancel() }
@@ -44,10 +44,10 @@ import Testing
                     mayReturn.wait()
                     leader.withLock { $0 }?.cancel()
                     follower.withLock { $0 }?.cancel()
-                }.start().run
+                }.start()
             leader.withLock { $0 = run }
             try await cached.server.waitForStalls()
-            let other = cached.wire.get().start().run
+            let other = cached.wire.get().start()
             follower.withLock { $0 = other }
             await cached.untilFollowed()
             await withCheckedContinuation { continuation in
@@ -66,7 +66,7 @@ import Testing
     @Test func aCancelledLeaderCannotHoldUpTheOthers() async throws {
         try await withCache { cached async throws in
             cached.server.on("/", shared("shared"))
-            let leader = cached.wire.get().start().run
+            let leader = cached.wire.get().start()
             try await cached.server.waitForStalls()
             async let follower = cached.get()
             await cached.untilFollowed()
@@ -81,7 +81,7 @@ import Testing
     @Test func aLeaderCancelledWhileItIsSuspendedDoesNotHoldUpTheOthers() async throws {
         try await withCache { cached async throws in
             cached.server.on("/", shared("shared"))
-            let leader = cached.wire.get().start().run
+            let leader = cached.wire.get().start()
             try await cached.server.waitForStalls()
             async let follower = cached.get()
             await cached.untilFollowed()
@@ -112,7 +112,7 @@ import Testing
                             return true
                         }
                     }
-                }.start().run
+                }.start()
             try await cached.server.waitForStalls()
             async let follower = cached.get()
             await cached.untilFollowed()

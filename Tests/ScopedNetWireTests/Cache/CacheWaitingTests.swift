@@ -188,7 +188,7 @@ import Testing
             $0.cache = cache
             $0.timing = clock
         } _: { session, stage in
-            let leader = session.request("http://h/").start().run
+            let leader = session.request("http://h/").start()
             await stage.waitForStarts(1)
             let follower = session.request("http://h/").options { $0.timeouts.total = .milliseconds(600) }
             let waiting = Task { () -> Result<Data, NetworkError> in
@@ -254,7 +254,7 @@ import Testing
     @Test func theLevelOfAFlightIsThatOfTheMostUrgentWhoIsLeft() async throws {
         try await withCache { cached async throws in
             cached.server.on("/", fresh("a").stalling(.beforeHead))
-            let run = cached.wire.get().start().run
+            let run = cached.wire.get().start()
             try await cached.server.waitForStalls()
             let flights = CacheFlights()
             let key = try #require(cached.cache.strategy(.standard).key(for: CacheRequest(url: "http://example.test/")))
@@ -290,13 +290,13 @@ import Testing
             cached.server.on("/slow", .ok("x").stalling(.beforeHead))
             for path in ["/shared", "/other"] { cached.server.on(path, fresh(path)) }
             let admission = cached.wire.session.admission
-            let slow = cached.wire.get("/slow") { $0.cache = .off }.start().run
+            let slow = cached.wire.get("/slow") { $0.cache = .off }.start()
             try await cached.server.waitForStalls()
-            let leader = cached.wire.get("/shared") { $0.priority = .low }.start().run
+            let leader = cached.wire.get("/shared") { $0.priority = .low }.start()
             while admission.waitingCount < 1 { await Task.yield() }
-            let other = cached.wire.get("/other") { $0.priority = .normal }.start().run
+            let other = cached.wire.get("/other") { $0.priority = .normal }.start()
             while admission.waitingCount < 2 { await Task.yield() }
-            let follower = cached.wire.get("/shared") { $0.priority = .high }.start().run
+            let follower = cached.wire.get("/shared") { $0.priority = .high }.start()
             await cached.untilFollowed()
             if !staysInHurry { follower.cancel() }
             cached.server.releaseStalls()

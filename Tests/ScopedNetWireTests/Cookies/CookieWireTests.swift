@@ -198,7 +198,7 @@ import Testing
             house.server.on("/", .ok().header("Set-Cookie", "a=1"))
             let driver = RaceDriver(house.session)
             driver.at(.headReceived) { $0.cancel() }
-            _ = house.session.request(house.url("/")).start().run
+            _ = house.session.request(house.url("/")).start()
             await house.agent.waitUntilIdle()
             #expect(jar.cookies.isEmpty && house.server.requests.count == 1)
             withExtendedLifetime(driver) {}

@@ -44,7 +44,7 @@ import Testing
             wire.server.enqueue(tagged(body).stalling(.afterBytes(400)), for: "/")
             wire.server.on("/", tagged(body))
             let request = wire.download()
-            let run = request.start().run
+            let run = request.start()
             try await wire.server.waitForStalls()
             run.cancel()
             let response = try await request.response()

@@ -61,7 +61,7 @@ import Testing
             #expect(try PartialDownload.removeAll(in: folder, olderThan: .seconds(3600)) == 0)
             // One is under way.
             wire.server.on("/busy", tagged(body).stalling(.afterBytes(10)))
-            let busy = wire.wire.session.download(wire.wire.url + "/busy", to: folder.appending(path: "busy")).start().run
+            let busy = wire.wire.session.download(wire.wire.url + "/busy", to: folder.appending(path: "busy")).start()
             try await wire.server.waitForStalls()
             #expect(try PartialDownload.removeAll(in: folder) == 3)
             #expect(wire.folder.names == ["busy.scopednet-part", "busy.scopednet-resume", "other"])

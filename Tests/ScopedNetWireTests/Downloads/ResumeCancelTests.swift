@@ -26,7 +26,7 @@ import Testing
             if reason == "task" {
                 task = Task { [request] in _ = await request?.outcome() }
             } else {
-                run = request?.start(in: bag ?? DeallocBag()).run
+                run = request?.start(in: bag ?? DeallocBag())
             }
             try await wire.server.waitForStalls()
             try await waitForPart(wire, 400)
@@ -109,7 +109,7 @@ import Testing
             let waits = Latch()
             let visitor = StepDoor.add { step, _ in if step == .retryWaiting { waits.open() } }
             let request = wire.download()
-            let run = request.start().run
+            let run = request.start()
             await waits.wait()
             StepDoor.remove(visitor)
             let result = await run.cancelAndWait()

@@ -126,7 +126,7 @@ import Testing
     @Test func aCancelledRunHasItsWholeTime() async throws {
         try await server.start()
         server.on("/silent", .ok("").stalling(.beforeHead))
-        let run = makeSession().request("silent").start().run
+        let run = makeSession().request("silent").start()
         try await server.waitForStalls()
         // The time that is measured below; nothing is synchronised by it.
         try await Task.sleep(for: .milliseconds(60))

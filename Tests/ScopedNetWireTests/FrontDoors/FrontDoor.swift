@@ -100,7 +100,7 @@ extension FrontDoor {
     }
 
     private func start<Value: Sendable>(_ request: Request<Value>, _ bag: DeallocBag?) -> Run {
-        (bag.map { request.start(in: $0) } ?? request.start()).run
+        bag.map { request.start(in: $0) } ?? request.start()
     }
 
     /// Two outcomes are none.

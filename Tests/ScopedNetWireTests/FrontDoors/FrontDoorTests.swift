@@ -191,7 +191,7 @@ import Testing
             $0.limits.perHost = 1
         } _: { stage in
             stage.on("/a", .silence)
-            let first = stage.request("/a").start().run
+            let first = stage.request("/a").start()
             try await stage.waitForSilence()
             let report = try await door.send(stage.request("/a") { $0.timeouts.queue = .seconds(5) }) { _ in
                 await clock.waitForTimers(1)

@@ -54,7 +54,7 @@ import Testing
                 task.cancel()
                 await #expect(throws: NetworkError.self) { try await task.value }
             default:
-                let run = request.start(in: bag!).run
+                let run = request.start(in: bag!)
                 try await house.server.waitForStalls()
                 if how == "explicit" { #expect(run.cancel() == .cancelled) }
                 if how == "bag" { bag = nil }
@@ -117,7 +117,7 @@ import Testing
     @Test func onEndIsNotCalledInsideCancel() async throws {
         try await withStage { session, stage in
             let trace = Trace()
-            let run = session.request("http://h/").onEnd { _ in trace.add("end") }.start().run
+            let run = session.request("http://h/").onEnd { _ in trace.add("end") }.start()
             await stage.waitForStarts(1)
             session.configuration.deliveryQueue.sync {
                 #expect(run.cancel() == .cancelled)

@@ -66,7 +66,7 @@ import Testing
             let trace = Trace()
             let queue = session.configuration.deliveryQueue
             let run = session.request("http://h/").onSuccess { _ in trace.add("success") }.onEnd { trace.add("end \($0.isCancelled)") }
-                .start().run
+                .start()
             await stage.waitForStarts(1)
             // The delivery executor is busy, so the result has to wait.
             queue.sync {

@@ -51,7 +51,7 @@ import Testing
         }
 
         func start<Value>(_ request: Request<Value>) {
-            let run = bag.withLock { request.start(in: $0!).run }
+            let run = bag.withLock { request.start(in: $0!) }
             run.store(in: furtherBag)
             self.run.withLock { $0 = run }
             isReady.signal()
@@ -278,7 +278,7 @@ import Testing
             let lane = session.configuration.deliveryQueue
             lane.setSpecific(key: Self.key, value: true)
             queue.suspend()
-            let run = request.start().run
+            let run = request.start()
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])
             await trace.wait(for: 1)
@@ -313,7 +313,7 @@ import Testing
             }
             request.onEnd { trace.add("end \(Self.name($0))") }
             queue.suspend()
-            let run = request.start().run
+            let run = request.start()
             await stage.waitForStarts(1)
             stage.received(stage.started[0], 1, of: 2)
             await trace.wait(for: 1)
@@ -347,7 +347,7 @@ import Testing
                     .onSuccess { _ in withExtendedLifetime(fate) { probe.withLock { $0.append("called") } } }
                     .onEnd { _ in probe.withLock { $0.append("end") } }
             }
-            let started = request.start().run
+            let started = request.start()
             run.withLock { $0 = started }
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])

@@ -107,7 +107,7 @@ import Testing
     @Test func aCancelWhileSuspendedEnds() async throws {
         try await withStage { session, stage in
             let trace = Trace()
-            let run = session.request("http://h/").onEnd { trace.add("end \($0.isCancelled)") }.start().run
+            let run = session.request("http://h/").onEnd { trace.add("end \($0.isCancelled)") }.start()
             await stage.waitForStarts(1)
             #expect(run.suspend())
             #expect(run.suspend() == false)

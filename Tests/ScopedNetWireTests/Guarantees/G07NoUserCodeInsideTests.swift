@@ -38,7 +38,7 @@ import Testing
                 let captured = Reentrant(session, bag, trace)
                 request.onSuccess { _ in _ = captured }
             }
-            let run = request.start(in: bag).run
+            let run = request.start(in: bag)
             await stage.waitForStarts(1)
             switch how {
             case "cancel": run.cancel()
@@ -103,7 +103,7 @@ import Testing
             house.server.on("/a", .ok("x"))
             let trace = Trace()
             let bag = Lock<DeallocBag?>(DeallocBag())
-            let other = house.session.request(house.url("/a")).onEnd { _ in trace.add("other ended") }.start().run
+            let other = house.session.request(house.url("/a")).onEnd { _ in trace.add("other ended") }.start()
             let request = house.session.request(house.url("/a"))
             request.onSuccess { [weak request] _ in
                 request?.onSuccess { _ in trace.add("second") }

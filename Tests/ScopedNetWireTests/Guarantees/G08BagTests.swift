@@ -93,7 +93,7 @@ import Testing
                     let siblings = runs.withLock { $0 }
                     seen.add("\(siblings.count) \(siblings.allSatisfy { $0.status.stage == .cancelled })")
                 }
-                let run = session.request("http://h/").onSuccess { _ in _ = probe }.start(in: bag).run
+                let run = session.request("http://h/").onSuccess { _ in _ = probe }.start(in: bag)
                 runs.withLock { $0.append(run) }
             }
             await stage.waitForStarts(3)
@@ -179,7 +179,7 @@ import Testing
             let trace = Trace()
             let first = DeallocBag()
             let second = DeallocBag()
-            let run = session.request("http://h/").onEnd { trace.add("end \($0.isCancelled)") }.start(in: first).run
+            let run = session.request("http://h/").onEnd { trace.add("end \($0.isCancelled)") }.start(in: first)
             run.store(in: second)
             #expect(second.count == 1)
             await stage.waitForStarts(1)

@@ -16,7 +16,7 @@ import Testing
             var bag: DeallocBag? = DeallocBag()
             var request: Request<Data>? = house.session.request(house.url("/endless"))
             if how == "handle" { request?.options { $0.release = .cancelOnRelease } }
-            var run: Run? = request!.start(in: bag!).run
+            var run: Run? = request!.start(in: bag!)
             let recorded = try await house.server.takeRequest()
             try await recorded.waitForBodyBytesSent(10_000)
             // Still under way: what closes the connection is the cancel, and no limit on the body.

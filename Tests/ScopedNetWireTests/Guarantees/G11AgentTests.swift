@@ -33,7 +33,7 @@ import Testing
                 weak var weakRun: RunCore?
                 do {
                     weakRun =
-                        house.session.request(house.url("/a")).onSuccess { _ in trace.add("s") }.onEnd { _ in trace.add("e") }.start().run
+                        house.session.request(house.url("/a")).onSuccess { _ in trace.add("s") }.onEnd { _ in trace.add("e") }.start()
                         .core
                 }
                 await house.agent.waitUntilIdle()

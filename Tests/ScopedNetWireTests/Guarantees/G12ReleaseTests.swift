@@ -18,7 +18,7 @@ import Testing
             var request: Request<Data>? = session.request("http://h/").options { $0.release = strategy }
                 .onSuccess { _ in trace.add("success") }
                 .onEnd { trace.add($0.isCancelled ? "cancelled" : "ended") }
-            var run: Run? = request!.start(in: bag!).run
+            var run: Run? = request!.start(in: bag!)
             await stage.waitForStarts(1)
             switch event {
             case .handleDropped: request = nil; run = nil
@@ -75,7 +75,7 @@ import Testing
     @Test func anExplicitCancelStopsADetachedTransferToo() async throws {
         try await withStage { session, stage in
             var bag: DeallocBag? = DeallocBag()
-            let run = session.request("http://h/").options { $0.release = .detached }.start(in: bag!).run
+            let run = session.request("http://h/").options { $0.release = .detached }.start(in: bag!)
             await stage.waitForStarts(1)
             bag = nil
             #expect(stage.cancelled.isEmpty)

@@ -309,7 +309,7 @@ struct DispositionHookTests {
                 asked.open()
                 await answer.wait()
                 return .allow
-            }.onSuccess { ends.add("\($0.isSame(as: bytes(8 << 20)))") }.start().run
+            }.onSuccess { ends.add("\($0.isSame(as: bytes(8 << 20)))") }.start()
             await asked.wait()
             #expect(run.suspend())
             answer.open()

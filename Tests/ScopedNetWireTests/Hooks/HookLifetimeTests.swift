@@ -220,7 +220,7 @@ struct HookLifetimeTests {
             let run = wire.get("/old").decideRedirect { _ in
                 trace.add("asked")
                 return .follow
-            }.start().run
+            }.start()
             // The main actor is held, and the hook on its way to it.
             blockUntil(waiting)
             usleep(20_000)
@@ -269,7 +269,7 @@ struct HookLifetimeTests {
         }
         #expect(weakProbe != nil)
         if ending == .bagThatEnded { bag.end() }
-        let run = request.start(in: bag).run
+        let run = request.start(in: bag)
         if ending == .cancel {
             run.cancel()
             #expect(weakProbe == nil, "destroyed before cancel() returned")

@@ -138,7 +138,7 @@ import Testing
         let recorder = try await record(.init(), { $0.limits.perHost = 1 }) { house in
             house.server.on("/a", .ok("x").stalling(.beforeHead))
             house.server.on("/b", .ok("y"))
-            let first = house.session.request(house.url("/a")).start().run
+            let first = house.session.request(house.url("/a")).start()
             try await house.server.waitForStalls()
             house.session.request(house.url("/b")).start()
             #expect(first.suspend())
@@ -177,7 +177,7 @@ import Testing
     // SES-12
     @Test func aRunNobodyObservesHasNoFeed() async throws {
         try await withStage { session, stage in
-            let run = session.request("http://h/").onSuccess { _ in }.start().run
+            let run = session.request("http://h/").onSuccess { _ in }.start()
             #expect(run.core.feed == nil)
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])

@@ -37,7 +37,7 @@ import Testing
         try await withHouse(.init(), { $0.observers = [RequestNotifications(center: listener.center)] }) { house in
             house.server.on("/ok", .ok("x").stalling(.beforeHead))
             house.server.on("/bad", .status(500))
-            let run = house.session.request(house.url("/ok")).options { $0.tag = "ok" }.start().run
+            let run = house.session.request(house.url("/ok")).options { $0.tag = "ok" }.start()
             try await house.server.waitForStalls()
             run.suspend()
             run.resume()
@@ -75,7 +75,7 @@ import Testing
             reasons.add("\(error?.code.description ?? "-") \(error?.cancelReason?.description ?? "-") \(error?.runID == run?.id)")
         }
         try await withStage({ $0.observers = [RequestNotifications(center: listener.center)] }) { session, stage in
-            let run = session.request("http://h/").start().run
+            let run = session.request("http://h/").start()
             await stage.waitForStarts(1)
             run.cancel()
             await session.agent.waitUntilIdle()
@@ -90,7 +90,7 @@ import Testing
         let listener = Listener()
         listener.listen()
         try await withStage({ $0.observers = [RequestNotifications(center: listener.center)] }) { session, stage in
-            let run = session.request("http://h/").options { $0.tag = "it" }.start().run
+            let run = session.request("http://h/").options { $0.tag = "it" }.start()
             await stage.waitForStarts(1)
             #expect(!run.resume())
             #expect(run.suspend())

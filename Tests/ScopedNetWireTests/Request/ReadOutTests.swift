@@ -14,7 +14,7 @@ import Testing
             #expect(request.status.stage == .created && !request.status.isExecuting)
             #expect(request.result == nil)
 
-            let run = request.start().run
+            let run = request.start()
             await stage.waitForStarts(1)
             #expect(request.status.stage == .transferring && request.status.isExecuting)
             run.suspend()
@@ -91,7 +91,7 @@ import Testing
                 for session in [one, two, one, two] {
                     let request = session.request("http://h/")
                     #expect(ids.insert(request.id).inserted)
-                    for _ in 0..<2 { #expect(ids.insert(request.start().run.id).inserted) }
+                    for _ in 0..<2 { #expect(ids.insert(request.start().id).inserted) }
                 }
                 #expect(ids.count == 12)
                 #expect(!ids.contains(0), "0 is nobody's")

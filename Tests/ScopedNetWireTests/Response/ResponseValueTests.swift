@@ -121,7 +121,7 @@ import Testing
                     trace.add("end \(reason.isCancelled)")
                     hasEnded.signal()
                 }
-            let run = request.start().run
+            let run = request.start()
             box.withLock { $0 = run }
             await stage.waitForStarts(1)
             stage.succeed(stage.started[0])

@@ -345,7 +345,7 @@ struct SecurityPolicyWireTests {
             trusting(&$0, SecurityPolicy(mismatch))
             $0.observers = [observer]
         } _: { session async throws in
-            let run = session.request("https://127.0.0.1:\(server.port)/").start().run
+            let run = session.request("https://127.0.0.1:\(server.port)/").start()
             for await _ in greeted { break }
             _ = run.cancel()
             await session.agent.waitUntilIdle()

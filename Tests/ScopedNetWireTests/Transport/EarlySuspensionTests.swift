@@ -19,7 +19,7 @@ struct EarlySuspensionTests {
             }) { server, session in
                 for round in 0..<20 {
                     let request = session.request("http://127.0.0.1:\(server.port)/")
-                    let run = request.start().run
+                    let run = request.start()
                     #expect(run.suspend())
                     // Once another one is served, the network thread has heard of the suspension.
                     _ = try await session.send(neighbour.url + "/")
@@ -52,7 +52,7 @@ struct EarlySuspensionTests {
                 connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
             }) { server, session in
                 let request = session.request("http://127.0.0.1:\(server.port)/", method: .post, body: .data(bytes(size)))
-                let run = request.start().run
+                let run = request.start()
                 #expect(run.suspend())
                 _ = try await session.send(neighbour.url + "/")
                 go.signal()
@@ -68,7 +68,7 @@ struct EarlySuspensionTests {
 
     @Test func aSuspendedTransferIsCancelled() async throws {
         try await withRawServer({ connection, _ in connection.drain() }) { server, session in
-            let run = session.request("http://127.0.0.1:\(server.port)/").start().run
+            let run = session.request("http://127.0.0.1:\(server.port)/").start()
             #expect(run.suspend())
             #expect(await run.cancelAndWait() == .cancelled)
         }

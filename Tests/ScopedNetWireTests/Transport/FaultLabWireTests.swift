@@ -79,7 +79,7 @@ import Testing
             #expect(seen.method == "SOCKS5")
             // A cancel reaches the origin through the tunnel.
             house.server.on("/stall", .ok("x").stalling(.beforeHead))
-            let run = house.session.request(house.url("/stall")).start().run
+            let run = house.session.request(house.url("/stall")).start()
             try await house.server.waitForStalls()
             run.cancel()
             try await house.server.waitForClientsToLeave()

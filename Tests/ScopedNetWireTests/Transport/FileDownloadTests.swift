@@ -151,7 +151,7 @@ struct FileDownloadTests {
         _ = folder.write("old", to: "file")
         try await withWire { wire async throws in
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))
-            let run = wire.session.download(wire.url + "/", to: file).start().run
+            let run = wire.session.download(wire.url + "/", to: file).start()
             try await wire.server.waitForStalls()
             #expect(await run.cancelAndWait() == .cancelled)
             #expect(try await wire.server.takeRequest().ending() == .clientClosed)

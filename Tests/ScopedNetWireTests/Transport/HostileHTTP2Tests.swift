@@ -283,7 +283,7 @@ struct HostileHTTP2Tests {
                 $0.maxBodyBytes = 1 << 30
                 $0.timeouts.total = .seconds(3)
             }.onResponseHead { _ in seen.yield() }
-            let run = request.start().run
+            let run = request.start()
             for await _ in heads { break }
             run.suspend()
             await session.agent.waitUntilIdle()

@@ -67,7 +67,7 @@ import Testing
     @Test func aCancelStillReachesTheOldConnection() async throws {
         try await withWire { wire async throws in
             wire.server.on("/slow", .ok("hello").stalling(.afterBytes(2)))
-            let run = wire.get("/slow").start().run
+            let run = wire.get("/slow").start()
             try await wire.server.waitForStalls()
             wire.session.transport.networkChanged()
             run.cancel()

@@ -90,7 +90,7 @@ struct PriorKnowledgeTests {
             let kept = wire.get("/kept")
             let outcome = Task { await kept.outcome() }
             try await wire.server.waitForStalls(1)
-            let run = wire.get("/cancelled").start().run
+            let run = wire.get("/cancelled").start()
             try await wire.server.waitForStalls(2)
             let request = try #require(wire.server.requests.first { $0.path == "/cancelled" })
             #expect(run.cancel() == .cancelled)

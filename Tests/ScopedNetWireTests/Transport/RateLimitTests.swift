@@ -81,11 +81,11 @@ struct RateLimitTests {
             wire.server.on("/up", Self.counting)
             wire.server.on("/small", .ok("x"))
             let start = ContinuousClock.now
-            let down = wire.get("/down") { $0.maxDownloadRate = 20_000 }.start().run
+            let down = wire.get("/down") { $0.maxDownloadRate = 20_000 }.start()
             let up = wire.session.request(wire.url + "/up", method: .put, body: .data(bytes(20 << 20))).options {
                 $0.maxUploadRate = 20_000
             }
-            .start().run
+            .start()
             try await wire.server.waitForRequests(2)
             for _ in 0..<400 { _ = try await wire.send("/small") }
             // 400 exchanges, one after the other, took so long that the two were far from their ends.
@@ -135,7 +135,7 @@ struct RateLimitTests {
             .onSuccess { _ in calls.add("success") }
             .onFailure { _ in calls.add("failure") }
             .onEnd { calls.add("\($0.isCancelled)") }
-            let run = request.start().run
+            let run = request.start()
             try await wire.server.waitForRequests(1)
             try await wire.server.requests[0].waitForBodyBytesReceived(1)
             #expect(run.cancel() == .cancelled)

@@ -174,7 +174,7 @@ struct RedirectWireTests {
         try await withWire { wire async throws in
             wire.server.on("/a", .redirect(to: "/b"))
             wire.server.on("/b", .ok("x").stalling(.beforeHead))
-            let run = wire.get("/a").start().run
+            let run = wire.get("/a").start()
             try await wire.server.waitForStalls()
             #expect(await run.cancelAndWait() == .cancelled)
             #expect(try await wire.server.requests.last?.ending() == .clientClosed)

@@ -125,7 +125,7 @@ struct RetryWireTests {
     @Test func cancellingWhileWaitingSendsNothingMore() async throws {
         try await withRetries(RetryPolicy(maxAttempts: 3, backoffBase: .seconds(60))) { wire, recorder async throws in
             wire.server.on("/", .status(503).header("Retry-After", "30"))
-            let run = wire.get().start().run
+            let run = wire.get().start()
             await recorder.wait { if case .retryDecided = $0 { true } else { false } }
             #expect(await run.cancelAndWait() == .cancelled)
             #expect(wire.server.requests.count == 1)

@@ -60,7 +60,7 @@ struct TransportLimitTests {
                     $0.limits.perHost = 2
                     $0.limits.total = 3
                 } _: { session async throws in
-                    let runs = [first, first, second, second].map { session.request($0.url + "/").start().run }
+                    let runs = [first, first, second, second].map { session.request($0.url + "/").start() }
                     try await first.waitForStalls(2)
                     try await second.waitForStalls(1)
                     #expect(session.admission.waitingCount == 1)

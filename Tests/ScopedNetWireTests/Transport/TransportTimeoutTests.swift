@@ -205,7 +205,7 @@ struct TransportTimeoutTests {
             let redirected = wire.get("/a") { $0.timeouts.total = ample }
             let outcome = Task { await redirected.outcome() }
             try await wire.server.waitForStalls()
-            let blocker = wire.get("/blocked").start().run
+            let blocker = wire.get("/blocked").start()
             wire.server.releaseStalls()
             guard case .failure(let error) = await outcome.value else { throw UnexpectedSuccess() }
             #expect(error.code == .totalTimeout)
@@ -223,7 +223,7 @@ struct TransportTimeoutTests {
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))
             wire.server.on("/mute", .ok().stalling(.beforeHead))
             let ends = Gathered<EndReason>()
-            let run = wire.get { $0.timeouts.idle = ample }.onEnd { ends.add($0) }.start().run
+            let run = wire.get { $0.timeouts.idle = ample }.onEnd { ends.add($0) }.start()
             try await wire.server.waitForStalls()
             #expect(run.suspend())
             // Another request's silence measures the time.
@@ -256,7 +256,7 @@ struct TransportTimeoutTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 128 << 20)).stalling(.afterBytes(1 << 20)))
             let ends = Gathered<EndReason>()
-            let run = wire.get().onEnd { ends.add($0) }.start().run
+            let run = wire.get().onEnd { ends.add($0) }.start()
             try await wire.server.waitForStalls()
             run.suspend()
             // Commands are carried out in their order: when this one has failed, the other is suspended.
@@ -282,7 +282,7 @@ struct TransportTimeoutTests {
     @Test func cancellingASuspendedTransfer() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(4)))
-            let run = wire.get().start().run
+            let run = wire.get().start()
             try await wire.server.waitForStalls()
             run.suspend()
             #expect(await run.cancelAndWait() == .cancelled)

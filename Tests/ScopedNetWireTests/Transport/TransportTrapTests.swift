@@ -48,7 +48,7 @@ struct TransportTrapTests {
                     let session = Session(configuration: configuration)
                     released = session
                     let before = server.requests.count
-                    let runs = (0..<16).map { session.request(server.url + "/\($0)").start().run }
+                    let runs = (0..<16).map { session.request(server.url + "/\($0)").start() }
                     // Counted from here: what an earlier round cancelled early never reached the server.
                     try await server.waitForRequests(before + 1 + round % 12)
                     for run in runs { run.cancel() }
@@ -102,7 +102,7 @@ struct TransportTrapTests {
                                 let body = try? await wire.send(path).body
                                 #expect(body == Data(path.utf8))
                             case 2:
-                                let run = wire.get("/stall/\(lane)-\(number)").start().run
+                                let run = wire.get("/stall/\(lane)-\(number)").start()
                                 try? await wire.server.waitForRequests(1, path: "/stall/\(lane)-\(number)")
                                 run.cancel()
                             default: _ = await wire.get("/cut/\(lane)-\(number)").outcome()
@@ -122,7 +122,7 @@ struct TransportTrapTests {
             wire.server.on("/", .ok("x"))
             let ends = Gathered<EndReason>()
             for _ in 0..<30 {
-                let runs = (0..<32).map { _ in wire.get().onEnd { ends.add($0) }.start().run }
+                let runs = (0..<32).map { _ in wire.get().onEnd { ends.add($0) }.start() }
                 await withTaskGroup(of: Void.self) { group in
                     for thread in 0..<8 {
                         group.addTask {
@@ -142,7 +142,7 @@ struct TransportTrapTests {
             wire.server.on("/", .ok("x"))
             let ends = Gathered<EndReason>()
             for _ in 0..<100 {
-                let other = wire.get().onEnd { ends.add($0) }.start().run
+                let other = wire.get().onEnd { ends.add($0) }.start()
                 wire.get().onSuccess { _ in other.cancel() }.onEnd { ends.add($0) }.start()
             }
             await wire.agent.waitUntilIdle()
@@ -177,7 +177,7 @@ struct TransportTrapTests {
                     let session = Session(configuration: configuration)
                     for version in [HTTPVersionPolicy.automatic, .http1] {
                         _ = try await session.request(server.url + "/a").options { $0.httpVersion = version }.response()
-                        let stalled = session.request(server.url + "/stall").options { $0.httpVersion = version }.start().run
+                        let stalled = session.request(server.url + "/stall").options { $0.httpVersion = version }.start()
                         try await server.waitForStalls()
                         stalled.cancel()
                         for try await _ in try await session.stream(server.url + "/b").bytes { break }

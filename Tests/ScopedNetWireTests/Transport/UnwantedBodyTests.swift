@@ -19,7 +19,7 @@ struct UnwantedBodyTests {
             wire.server.on("/", ScriptedResponse(status: 500, body: .repeating(120, count: 4 << 20)).stalling(.afterHead))
             let recorder = EventRecorder()
             let request = wire.session.with { $0.observers = [recorder] }.request(wire.url + "/")
-            let run = request.start().run
+            let run = request.start()
             await recorder.wait { if case .headReceived = $0 { true } else { false } }
             run.suspend()
             // The pause is in force once a later transfer has ended.

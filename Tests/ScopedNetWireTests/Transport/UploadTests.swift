@@ -342,7 +342,7 @@ struct UploadTests {
             wire.server.on("/", .ok("late").stalling(.beforeHead).with { $0.requestBody = .leaveUnread })
             let counter = Gathered<Int>()
             let body = RequestBody.stream(EndlessPieces(size: 64 << 10, pulled: counter))
-            let run = wire.session.request(wire.url + "/", method: .post, body: body).start().run
+            let run = wire.session.request(wire.url + "/", method: .post, body: body).start()
             try await wire.server.waitForStalls()
             var pulled = -1
             var rests = 0

@@ -17,7 +17,7 @@ struct WireCancellationTests {
     func g10TheSocketIsClosed(_ stall: ScriptedResponse.Stall) async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 20)).stalling(stall))
-            let run = wire.get().start().run
+            let run = wire.get().start()
             try await wire.server.waitForStalls()
             let request = try await wire.server.takeRequest()
             let sent = request.bytesSent
@@ -31,7 +31,7 @@ struct WireCancellationTests {
     @Test func g10BytesStopInTheMiddle() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 40)))
-            let run = wire.get { $0.maxBodyBytes = .max }.start().run
+            let run = wire.get { $0.maxBodyBytes = .max }.start()
             let request = try await wire.server.takeRequest()
             try await request.waitForBodyBytesSent(4 << 20)
             run.cancel()
@@ -46,7 +46,7 @@ struct WireCancellationTests {
             wire.server.on("/", .ok().stalling(.beforeHead).with { $0.requestBody = .receiveWhileAnswering })
             let pulled = Gathered<Int>()
             let body = RequestBody.stream(EndlessPieces(size: 64 << 10, pulled: pulled))
-            let run = wire.session.request(wire.url + "/", method: .post, body: body).start().run
+            let run = wire.session.request(wire.url + "/", method: .post, body: body).start()
             let request = try await wire.server.takeRequest()
             try await request.waitForBodyBytesReceived(1 << 20)
             run.cancel()
@@ -59,7 +59,7 @@ struct WireCancellationTests {
     @Test func g10WhileConnecting() async throws {
         let trap = try SocketTrap(isFull: true)
         try await withSession { session async throws in
-            let run = session.request("http://127.0.0.1:\(trap.port)/").start().run
+            let run = session.request("http://127.0.0.1:\(trap.port)/").start()
             #expect(await run.cancelAndWait() == .cancelled)
         }
     }
@@ -67,7 +67,7 @@ struct WireCancellationTests {
     @Test func g10WhileSecuring() async throws {
         let trap = try SocketTrap(isFull: false)
         try await withSession { session async throws in
-            let run = session.request("https://127.0.0.1:\(trap.port)/").start().run
+            let run = session.request("https://127.0.0.1:\(trap.port)/").start()
             #expect(await run.cancelAndWait() == .cancelled)
         }
     }
@@ -79,7 +79,7 @@ struct WireCancellationTests {
             wire.server.on("/", .ok("x").stalling(.beforeHead))
             wire.get().start()
             try await wire.server.waitForStalls()
-            let waiting = (0..<50).map { _ in wire.get().start().run }
+            let waiting = (0..<50).map { _ in wire.get().start() }
             for run in waiting { #expect(await run.cancelAndWait() == .cancelled) }
             wire.server.releaseStalls()
             await wire.agent.waitUntilIdle()
@@ -97,7 +97,7 @@ struct WireCancellationTests {
             let neighbour = wire.get("/slow")
             let outcome = Task { await neighbour.outcome() }
             try await wire.server.waitForStalls(1)
-            let run = wire.get().start().run
+            let run = wire.get().start()
             try await wire.server.waitForStalls(2)
             let request = try #require(wire.server.requests.first { $0.path == "/" })
             run.cancel()
@@ -115,7 +115,7 @@ struct WireCancellationTests {
         } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 40)))
             wire.server.on("/after", .ok("fine"))
-            let run = wire.get { $0.maxBodyBytes = .max }.start().run
+            let run = wire.get { $0.maxBodyBytes = .max }.start()
             let request = try await wire.server.takeRequest()
             try await request.waitForBodyBytesSent(4 << 20)
             run.cancel()
@@ -135,7 +135,7 @@ struct WireCancellationTests {
             wire.server.on("/", .ok(.repeating(7, count: 1 << 30)))
             wire.server.on("/after", .ok(.repeating(7, count: 1 << 20)))
             for _ in 0..<60 {
-                let run = wire.get { $0.maxBodyBytes = .max }.start().run
+                let run = wire.get { $0.maxBodyBytes = .max }.start()
                 let request = try await wire.server.takeRequest()
                 try await request.waitForBodyBytesSent(2 << 20)
                 run.cancel()
@@ -154,7 +154,7 @@ struct WireCancellationTests {
             wire.server.on("/", .ok().stalling(.beforeHead).with { $0.requestBody = .receiveWhileAnswering })
             wire.server.on("/after", .ok("fine"))
             let body = RequestBody.stream(EndlessPieces(size: 16 << 10, pulled: Gathered()))
-            let run = wire.session.request(wire.url + "/", method: .post, body: body).start().run
+            let run = wire.session.request(wire.url + "/", method: .post, body: body).start()
             let request = try await wire.server.takeRequest()
             try await request.waitForBodyBytesReceived(100_000)
             run.cancel()

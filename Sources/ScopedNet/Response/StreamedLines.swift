@@ -1,0 +1,79 @@
+/// The lines of a streamed body, as they arrive. One iteration only; ending it early stops the transfer.
+///
+/// ```swift
+/// for try await line in try await session.stream("events").lines { print(line) }
+/// ```
+///
+/// A line ends with `\n` or `\r\n`, which is not part of it; the last one may have no end. Bytes are read as UTF-8, and those that are not
+/// valid become U+FFFD.
+public struct StreamedLines: AsyncSequence, Sendable {
+    public typealias Element = String
+    public typealias Failure = NetworkError
+
+    private let bytes: StreamedBytes
+    private let limit: Int
+
+    init(_ bytes: StreamedBytes, limit: Int) {
+        self.bytes = bytes
+        self.limit = limit
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes, limit: limit) }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private var pieces: StreamedBytes.AsyncIterator
+        private var splitter: LineSplitter
+        private let stream: BodyStream
+        private let runID: UInt64
+        private let limit: Int
+        private var isOver = false
+
+        init(_ bytes: StreamedBytes, limit: Int) {
+            pieces = bytes.makeAsyncIterator()
+            splitter = LineSplitter(limit: limit)
+            stream = bytes.bodyStream
+            runID = bytes.run.id
+            self.limit = limit
+        }
+
+        /// The next line, without its end.
+        ///
+        /// - Throws: ``NetworkError``: `bodyTooLarge` for a line that is too long, which also stops the transfer, and what the body throws.
+        public mutating func next() async throws(NetworkError) -> String? {
+            while !isOver {
+                if let line = try take(.next) { return line }
+                guard let piece = try await pieces.next() else {
+                    isOver = true
+                    return try take(.finish)
+                }
+                splitter.append(piece)
+            }
+            return nil
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> String? { try await next() }
+
+        private mutating func take(_ step: LineSplitter.Step) throws(NetworkError) -> String? {
+            do throws(LineSplitter.Failure) { return try splitter.take(step) } catch {
+                isOver = true
+                stream.abandon(.explicit)
+                throw NetworkError(.bodyTooLarge, phase: .receiving, message: "a line has more than \(limit) bytes", runID: runID)
+            }
+        }
+    }
+}
+
+extension StreamedBytes {
+    /// The lines of the body, each of at most a mebibyte.
+    public var lines: StreamedLines { lines(maxBytes: 1 << 20) }
+
+    /// The lines of the body.
+    ///
+    /// - Parameter maxBytes: the most bytes of a line, its end not counted; a longer one is `bodyTooLarge`.
+    public func lines(maxBytes: Int) -> StreamedLines { StreamedLines(self, limit: maxBytes) }
+}
+
+extension StreamedResponse {
+    /// The lines of the body, each of at most a mebibyte.
+    public var lines: StreamedLines { bytes.lines }
+}

@@ -1,0 +1,131 @@
+import CleanSlate
+import Foundation
+import ScopedNetTesting
+import Testing
+
+@testable import ScopedNet
+
+/// Several steps for an owner, and waiting for what a bag holds.
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) @MainActor struct BagTaskTests {
+    @MainActor final class Page: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        private let session: Session
+        var isLoading = false
+        var lines: [String] = []
+
+        init(session: Session) { self.session = session }
+
+        func load() {
+            deallocBag.task(for: self, isRunning: \.isLoading) { [session] in
+                let first = try await session.request("http://h/first", decoder: .text).value()
+                return try await [first, session.request("http://h/" + first, decoder: .text).value()]
+            } onSuccess: { page, texts in
+                page.lines += texts
+            } onFailure: { page, error in
+                page.lines.append(error.localizedDescription)
+            }
+        }
+
+        func loadOne() {
+            session.request("http://h/one", decoder: .text).start(for: self) { page, result in
+                page.lines.append((try? result.get()) ?? "failed")
+            }
+        }
+    }
+
+    @Test func stepsHandTheOwnerTheirValue() async throws {
+        try await withStage { session, transport async throws in
+            transport.on("/first", .ok("second"))
+            transport.on("/second", .ok("end"))
+            let page = Page(session: session)
+            page.load()
+            #expect(page.isLoading)
+            await page.deallocBag.waitUntilIdle()
+            #expect(page.lines == ["second", "end"] && !page.isLoading)
+        }
+    }
+
+    @Test func anErrorOfAStepIsHandedOn() async throws {
+        try await withStage { session, transport async throws in
+            transport.on("/first", .status(500))
+            let page = Page(session: session)
+            page.load()
+            await page.deallocBag.waitUntilIdle()
+            #expect(page.lines == ["The server has a problem (500)."] && !page.isLoading)
+        }
+    }
+
+    @Test func aCancelOfTheBagStopsTheSpinnerAndCallsNothing() async throws {
+        try await withStage { session, transport async throws in
+            let page = Page(session: session)
+            page.load()
+            await transport.waitForStarts(1)
+            page.deallocBag.cancelAll()
+            while page.isLoading { await Task.yield() }
+            await session.agent.waitUntilIdle()
+            #expect(page.lines.isEmpty)
+        }
+    }
+
+    @Test func theStepsDoNotKeepTheOwner() async throws {
+        try await withStage { session, transport async throws in
+            var page: Page? = Page(session: session)
+            weak let gone = page
+            page?.load()
+            await transport.waitForStarts(1)
+            page = nil
+            #expect(gone == nil)
+            await session.agent.waitUntilIdle()
+            #expect(transport.cancelled.count == 1)
+        }
+    }
+
+    @Test func oneClosureForBothEnds() async throws {
+        try await withStage { session, transport async throws in
+            transport.on("/one", .ok("text"))
+            let page = Page(session: session)
+            page.loadOne()
+            await page.deallocBag.waitUntilIdle()
+            transport.on("/one", .failure(.connectionRefused))
+            page.loadOne()
+            await page.deallocBag.waitUntilIdle()
+            #expect(page.lines == ["text", "failed"])
+            // Neither for a cancel.
+            transport.on("/one", .ok("late"))
+            page.loadOne()
+            page.deallocBag.cancelAll()
+            await session.agent.waitUntilIdle()
+            #expect(page.lines == ["text", "failed"])
+        }
+    }
+
+    @Test func aBagIsIdleWhenTheClosuresHaveRun() async throws {
+        try await withStage { session, transport async throws in
+            let (bag, trace) = (DeallocBag(), Trace())
+            for _ in 0..<200 {
+                transport.enqueue(.ok())
+                // On the session's queue, beside this actor.
+                session.request("http://h/").onSuccess { _ in trace.add("success") }.onEnd { _ in trace.add("end") }.start(in: bag)
+            }
+            let child = bag.child()
+            transport.enqueue(.ok())
+            session.request("http://h/").onEnd { _ in trace.add("end") }.start(in: child)
+            await bag.waitUntilIdle()
+            #expect(trace.count("end") == 201 && trace.count("success") == 200)
+        }
+    }
+
+    @Test func waitingHearsOfACancel() async throws {
+        try await withStage { session, transport async throws in
+            let bag = DeallocBag()
+            session.request("http://h/").start(in: bag)
+            await transport.waitForStarts(1)
+            let wait = Task { await bag.waitUntilIdle() }
+            wait.cancel()
+            await wait.value
+            #expect(bag.count == 1)
+            bag.cancelAll()
+            await bag.waitUntilIdle()
+        }
+    }
+}
