@@ -3,13 +3,13 @@
 /// Blocks of addresses and hosts to be guarded: a block is read again from what it is written as, holds its own address, and what stands for a
 /// refused address is refused.
 @Sendable func fuzzAddressFilter(_ input: UnsafeRawBufferPointer) {
-    if let range = try? AddressRange(input.text) {
-        check((try? AddressRange(range.description)) == range, "\(range) is read otherwise")
+    if let range = try? AddressFilter.Range(input.text) {
+        check((try? AddressFilter.Range(range.description)) == range, "\(range) is read otherwise")
         check(range.contains(range.network), "\(range) does not hold its own address")
         let denied = AddressFilter(default: .allow, denied: [range])
         check(denied.refusal(of: range.network) != nil, "\(range) is denied, and its address is not")
     }
-    let pattern = HostPattern(input.text)
+    let pattern = AccessPolicy.HostPattern(input.text)
     _ = pattern.matches(input.text)
     guard input.count >= 16 else { return }
     let address = IPLiteral(wire: Array(input.prefix(16)))

@@ -28,7 +28,7 @@
     guard let base = try? RequestURL("https://example.com/a/b"), let target = try? RequestURL(rest.text, relativeTo: base, isLenient: true)
     else { return }
     let status = [301, 302, 303, 307, 308, 300, 304][choice % 7]
-    let context = RedirectContext(
+    let context = RedirectPolicy.Context(
         status: status, location: target.string, visits: [.init(method: choice & 8 == 0 ? "GET" : "POST", url: base.string)],
         hasBody: choice & 16 != 0, isBodyReplayable: choice & 32 != 0)
     guard case .follow(let next) = RedirectPolicy.default.decide(context) else { return }
@@ -41,8 +41,8 @@
 @Sendable func fuzzProxyEnvironment(_ input: UnsafeRawBufferPointer) {
     let parts = input.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     guard parts.count == 3 else { return }
-    let environment = ProxyEnvironment(["http_proxy": parts[0], "no_proxy": parts[1]])
+    let environment = ProxyConfiguration.Environment(["http_proxy": parts[0], "no_proxy": parts[1]])
     _ = environment.choice(scheme: "http", host: parts[2], port: 80)
-    let none = ProxyEnvironment(["http_proxy": parts[0], "no_proxy": "*"])
+    let none = ProxyConfiguration.Environment(["http_proxy": parts[0], "no_proxy": "*"])
     check(none.choice(scheme: "http", host: parts[2], port: 80) == .direct, "NO_PROXY=* was overridden")
 }

@@ -26,7 +26,7 @@ final class FeedPage {
     func open() {
         session.get("feed", as: Feed.self)
             .onSuccess(for: self) { page, feed in page.show(feed.posts) }
-            .onFailure(for: self) { page, error in page.message = error.description }
+            .onFailure(for: self) { page, error in page.message = error.localizedDescription }
             .start(in: bag)
     }
 

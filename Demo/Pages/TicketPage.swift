@@ -16,17 +16,17 @@ final class TicketPage: @MainActor RequestDelegate {
         session.request("ticket").delegate(self).start(in: bag)
     }
 
-    func requestDidStart(_ run: RunInfo) { stages.append("started") }
-    func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { stages.append("head \(head.status)") }
+    func requestDidStart(_ run: Run.Info) { stages.append("started") }
+    func request(_ run: Run.Info, didReceiveHead head: ResponseHead) { stages.append("head \(head.status)") }
 
-    func request(_ run: RunInfo, didReceive progress: TransferProgress) {
+    func request(_ run: Run.Info, didReceive progress: TransferProgress) {
         if stages.last != "progress" { stages.append("progress") }
     }
 
-    func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) {
+    func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) {
         ticket = value as? Data
         stages.append("succeeded")
     }
 
-    func requestDidEnd(_ run: RunInfo) { stages.append("ended") }
+    func requestDidEnd(_ run: Run.Info) { stages.append("ended") }
 }

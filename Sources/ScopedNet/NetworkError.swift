@@ -74,7 +74,7 @@ public struct NetworkError: Error, Sendable {
         public static let certificateWrongHost = Code(.certificateWrongHost)
         public static let clientCertificateFailed = Code(.clientCertificateFailed)
         /// The server's chain holds nothing that is pinned for its host (``SecurityPolicy``). As for the other three codes of certificates,
-        /// `underlying` is a ``TrustFailure`` with the chain.
+        /// `underlying` is a ``SecurityPolicy/TrustFailure`` with the chain.
         public static let pinMismatch = Code(.pinMismatch)
 
         // Time and room
@@ -250,8 +250,8 @@ public struct NetworkError: Error, Sendable {
     }
     /// The method of the request; nil where the error belongs to none.
     public var method: HTTPRequest.Method? { storage.method }
-    /// The URL that was asked, after redirects, without user and password; nil where the error belongs to no request. As it was given
-    /// where it is malformed.
+    /// The URL that was asked, without user and password: after redirects, or of a cancelled request the first one. As it was given where it is
+    /// malformed; nil where the error belongs to no request.
     public var url: String? { storage.target.map(\.description).flatMap { $0.isEmpty ? nil : $0 } }
     /// The status of the response, if there was one.
     public var status: Int? { storage.response?.status }

@@ -2,11 +2,11 @@ public import Foundation
 public import ScopedNet
 
 extension Notification.Name {
-    /// A suspended run goes on, or a run started. Object: its ``RunInfo``.
+    /// A suspended run goes on, or a run started. Object: its ``Run/Info``.
     public static let requestDidResume = Notification.Name("ScopedNet.request.didResume")
-    /// Object: its ``RunInfo``.
+    /// Object: its ``Run/Info``.
     public static let requestDidSuspend = Notification.Name("ScopedNet.request.didSuspend")
-    /// A run ended, by itself or by a cancellation. Object: its ``RunInfo``; see ``RequestNotifications/Key`` for the payload.
+    /// A run ended, by itself or by a cancellation. Object: its ``Run/Info``; see ``RequestNotifications/Key`` for the payload.
     public static let requestDidComplete = Notification.Name("ScopedNet.request.didComplete")
 }
 

@@ -37,7 +37,7 @@ final class TrackedRun: Sendable {
     }
 
     @discardableResult
-    func cancel() -> CancelResult { handle.withLock { $0 }?.cancel() ?? .alreadyEnded }
+    func cancel() -> Run.CancelResult { handle.withLock { $0 }?.cancel() ?? .alreadyEnded }
 
     /// One call of `onEnd`.
     func count(_ reason: EndReason) {

@@ -49,7 +49,7 @@ struct HTTPBinBodyTests {
     }
 
     @Test func anotherStyleArrivesToo() async throws {
-        var style = ParameterStyle()
+        var style = Parameters.Style()
         style.arrays = .repeated
         style.booleans = .words
         let body = RequestBody.form(["ids": [1, 2], "on": true], query: QuerySerializer(style))

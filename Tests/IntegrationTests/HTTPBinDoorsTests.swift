@@ -109,9 +109,9 @@ private final class Listener: RequestOwner, RequestDelegate, Sendable {
             .onFailure(for: self) { owner, error in owner.words.add(.failure(error.code)) }
     }
 
-    func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) {
+    func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) {
         words.add(.value((value as? HTTPBinDoorsTests.Echo)?.method ?? "another value"))
     }
 
-    func request(_ run: RunInfo, didFailWith error: NetworkError) { words.add(.failure(error.code)) }
+    func request(_ run: Run.Info, didFailWith error: NetworkError) { words.add(.failure(error.code)) }
 }

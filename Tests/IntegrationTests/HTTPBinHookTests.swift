@@ -20,7 +20,9 @@ struct HTTPBinHookTests {
 
     /// The URLs that a hook is asked about, each without its server.
     private let hops = Gathered<String>()
-    private func note(_ hop: RedirectProposal) { hops.add("\(hop.number) \(hop.proposed.url.dropFirst(Servers.httpbinURL.count))") }
+    private func note(_ hop: RequestHooks.RedirectProposal) {
+        hops.add("\(hop.number) \(hop.proposed.url.dropFirst(Servers.httpbinURL.count))")
+    }
 
     // MARK: Redirects
 

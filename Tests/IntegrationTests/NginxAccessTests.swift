@@ -72,7 +72,7 @@ struct NginxAccessTests {
     }
 
     @Test func anAddressThatIsAllowedIsReached() async throws {
-        let loopback = try AddressRange("127.0.0.1")
+        let loopback = try AddressFilter.Range("127.0.0.1")
         let session = Servers.session { $0.addressFilter = AddressFilter(allowed: [loopback]) }
         for url in [Servers.nginxURL, Servers.secureURL] {
             let response = try await session.request(url + path).response()
@@ -83,7 +83,7 @@ struct NginxAccessTests {
 
     /// The server of a stranger leads inside: the first address may be asked, the second may not.
     @Test(.enabled(if: Servers.httpbin.http != nil, Servers.whyNoHTTPBin)) func aRedirectInsideIsRefused() async throws {
-        let allowed = try AddressRange("127.0.0.1")
+        let allowed = try AddressFilter.Range("127.0.0.1")
         let session = Servers.session { $0.addressFilter = AddressFilter(allowed: [allowed]) }
         let inside = "http://127.0.0.2:\(Servers.nginx.http ?? 0)/"
         let error = try await session.get(Servers.httpbinURL + "/redirect-to", query: ["url": inside]).failure()

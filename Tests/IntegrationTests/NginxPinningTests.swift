@@ -30,7 +30,7 @@ struct NginxPinningTests {
     }
 
     @Test func theRightKeyIsBelieved() async throws {
-        let pins: [[PublicKeyPin]] = [
+        let pins: [[SecurityPolicy.PublicKeyPin]] = [
             [.sha256(try pin("server"))], [.sha256(try pin("client")), .sha256(try pin("server"))],
             [.certificate(.file(file("server.pem")))], [.certificate(.file(file("ca.pem")))],
         ]
@@ -61,7 +61,7 @@ struct NginxPinningTests {
         for trust in trusts {
             let session = session(trust)
             let error = try await session.request(Servers.secureURL + path).failure()
-            let failure = try #require(error.underlying as? TrustFailure)
+            let failure = try #require(error.underlying as? SecurityPolicy.TrustFailure)
             let shown = failure.chain.first?.publicKeyPin
             #expect(error.code == .pinMismatch, "\(trust)")
             #expect(!error.mayHaveReachedServer)
@@ -86,7 +86,7 @@ struct NginxPinningTests {
     @Test func whatAnErrorShowsCanBePinned() async throws {
         let stranger = session(.system, authority: .system)
         let error = try await stranger.request(Servers.secureURL + path).failure()
-        let failure = try #require(error.underlying as? TrustFailure)
+        let failure = try #require(error.underlying as? SecurityPolicy.TrustFailure)
         let certificate = try #require(failure.chain.first)
         #expect(error.code == .certificateUntrusted)
         #expect(certificate.subject.contains("localhost"))
@@ -131,7 +131,7 @@ struct NginxPinningTests {
 }
 
 private final class TrustReports: RequestObserver {
-    let list = Gathered<TrustFailure>()
+    let list = Gathered<SecurityPolicy.TrustFailure>()
 
     func observe(_ event: RequestEvent) {
         if case .trustReported(let failure) = event.kind { list.add(failure) }

@@ -252,10 +252,10 @@ private struct Samples: Sendable {
     final class Ticker: @MainActor RequestDelegate {
         private(set) var lines: [String] = []
 
-        func requestDidStart(_ run: RunInfo) { lines.append("start") }
-        func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { lines.append("head \(head.status)") }
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { lines.append("success") }
-        func requestDidEnd(_ run: RunInfo) { lines.append("end") }
+        func requestDidStart(_ run: Run.Info) { lines.append("start") }
+        func request(_ run: Run.Info, didReceiveHead head: ResponseHead) { lines.append("head \(head.status)") }
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) { lines.append("success") }
+        func requestDidEnd(_ run: Run.Info) { lines.append("end") }
 
         func follow(_ session: Session, in bag: DeallocBag) {
             session.get("posts", as: [Post].self).delegate(self).start(in: bag)
@@ -306,7 +306,7 @@ private struct Samples: Sendable {
         }
     }
 
-    func document(_ session: Session, folder: URL) async throws -> DataOrFile {
+    func document(_ session: Session, folder: URL) async throws -> RequestHooks.DataOrFile {
         try await session.request("document", decoder: .dataOrFile)
             .decideDisposition { arrival in
                 (arrival.head.contentLength ?? .max) > 1_000_000 ? .download(to: folder) : .allow

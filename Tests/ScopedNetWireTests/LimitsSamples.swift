@@ -27,7 +27,7 @@ private struct LimitsSamples: Sendable {
         var configuration = Session.Configuration()
         configuration.proxy = .none
         configuration.addressFilter = AddressFilter(
-            allowed: [try AddressRange("10.1.2.0/24")], denied: [try AddressRange("2001:db8:5::/48")])
+            allowed: [try AddressFilter.Range("10.1.2.0/24")], denied: [try AddressFilter.Range("2001:db8:5::/48")])
         configuration.options.access.ports = [80, 443]
         configuration.options.timeouts.total = .seconds(30)
         configuration.options.maxBodyBytes = 10 << 20

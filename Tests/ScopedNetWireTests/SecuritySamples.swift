@@ -18,13 +18,13 @@ private struct SecuritySamples: Sendable {
     }
 
     func explain(_ error: NetworkError) -> String {
-        guard let failure = error.underlying as? TrustFailure else { return "\(error)" }
+        guard let failure = error.underlying as? SecurityPolicy.TrustFailure else { return "\(error)" }
         let chain = failure.chain.map { "\($0.subject), \($0.publicKeyPin ?? "no key")" }
         return "\(failure.host): \(failure.reason.rawValue)\n" + chain.joined(separator: "\n")
     }
 
     struct TrustReporter: RequestObserver {
-        let send: @Sendable (TrustFailure) -> Void
+        let send: @Sendable (SecurityPolicy.TrustFailure) -> Void
 
         func observe(_ event: RequestEvent) {
             if case .trustReported(let failure) = event.kind { send(failure) }
@@ -39,7 +39,7 @@ private struct SecuritySamples: Sendable {
 
         let server = LoopbackServer(.init(tls: try TestAuthority.makeSelfSignedIdentity()))
         try await server.start()
-        let reports = AsyncStream<TrustFailure>.makeStream()
+        let reports = AsyncStream<SecurityPolicy.TrustFailure>.makeStream()
         var configuration = Session.Configuration(agent: RequestAgent())
         configuration.proxy = .none
         configuration.observers = [SecuritySamples.TrustReporter { reports.continuation.yield($0) }]

@@ -18,7 +18,7 @@ final class PlainServer: Sendable {
         let bound = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, size) }
         }
-        guard bound == 0, listen(listener, 512) == 0 else { throw SystemError(code: errno) }
+        guard bound == 0, listen(listener, 512) == 0 else { throw NetworkError.SystemError(code: errno) }
         var length = size
         _ = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) }
@@ -26,7 +26,7 @@ final class PlainServer: Sendable {
         self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
         var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { throw SystemError(code: errno) }
+        guard pipe(&ends) == 0 else { throw NetworkError.SystemError(code: errno) }
         wake = (ends[0], ends[1])
         thread = Lock(nil)
         var id = pthread_t()

@@ -82,7 +82,7 @@ import Testing
         }
 
         @discardableResult
-        private func halt() -> CancelResult? {
+        private func halt() -> Run.CancelResult? {
             switch stop {
             case .cancel: return run.withLock { $0 }?.cancel()
             case .bagEnd: bag.withLock { $0 }?.end()
@@ -113,12 +113,12 @@ import Testing
     private final class Delegate: RequestDelegate, Sendable {
         let record: Record
         init(_ record: Record) { self.record = record }
-        func requestDidStart(_ run: RunInfo) { record.reach() }
-        func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { record.reach() }
-        func request(_ run: RunInfo, didReceive progress: TransferProgress) { record.reach() }
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { record.reach() }
-        func request(_ run: RunInfo, didFailWith error: NetworkError) { record.reach() }
-        func requestDidEnd(_ run: RunInfo) { record.reach() }
+        func requestDidStart(_ run: Run.Info) { record.reach() }
+        func request(_ run: Run.Info, didReceiveHead head: ResponseHead) { record.reach() }
+        func request(_ run: Run.Info, didReceive progress: TransferProgress) { record.reach() }
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) { record.reach() }
+        func request(_ run: Run.Info, didFailWith error: NetworkError) { record.reach() }
+        func requestDidEnd(_ run: Run.Info) { record.reach() }
     }
 
     private static func request(_ session: Session, _ record: Record, other: DeliveryLane?) -> Request<Data> {

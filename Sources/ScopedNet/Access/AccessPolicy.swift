@@ -15,9 +15,9 @@ public struct AccessPolicy: Sendable, Hashable {
     /// The ports that may be asked, the schemes' own ones included. Nil, the default: all.
     public var ports: Set<Int>?
     /// The hosts that may be asked. Nil, the default: all.
-    public var allowedHosts: [HostPattern]?
+    public var allowedHosts: [AccessPolicy.HostPattern]?
     /// Hosts that are not asked, even where ``allowedHosts`` has them. Empty by default.
-    public var deniedHosts: [HostPattern] = []
+    public var deniedHosts: [AccessPolicy.HostPattern] = []
 
     public init() {}
 

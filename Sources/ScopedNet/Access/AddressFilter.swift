@@ -25,14 +25,14 @@ public struct AddressFilter: Sendable, Hashable {
     }
 
     /// Connected to even where ``defaultRule`` refuses it. Empty by default.
-    public var allowed: [AddressRange]
+    public var allowed: [AddressFilter.Range]
     /// Never connected to. Empty by default.
-    public var denied: [AddressRange]
+    public var denied: [AddressFilter.Range]
     /// The rule where neither list has the address. Default: ``DefaultRule/publicOnly``.
     public var defaultRule: DefaultRule
 
     /// Creates a filter of two lists and a rule for all other addresses.
-    public init(default rule: DefaultRule = .publicOnly, allowed: [AddressRange] = [], denied: [AddressRange] = []) {
+    public init(default rule: DefaultRule = .publicOnly, allowed: [AddressFilter.Range] = [], denied: [AddressFilter.Range] = []) {
         defaultRule = rule
         self.allowed = allowed
         self.denied = denied

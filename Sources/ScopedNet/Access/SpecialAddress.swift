@@ -35,14 +35,14 @@ enum SpecialAddress {
         return global.contains(address) ? nil : "not global unicast"
     }
 
-    private typealias Entry = (range: AddressRange, purpose: String)
+    private typealias Entry = (range: AddressFilter.Range, purpose: String)
 
     private static func v4(_ bytes: [UInt8], _ length: Int, _ purpose: String) -> Entry {
-        (AddressRange(bytes, of: 4, length: length), purpose)
+        (AddressFilter.Range(bytes, of: 4, length: length), purpose)
     }
 
     private static func v6(_ bytes: [UInt8], _ length: Int, _ purpose: String) -> Entry {
-        (AddressRange(bytes, of: 16, length: length), purpose)
+        (AddressFilter.Range(bytes, of: 16, length: length), purpose)
     }
 
     private static let ipv4: [Entry] = [
@@ -65,9 +65,9 @@ enum SpecialAddress {
     ]
 
     /// RFC 6052: the one prefix for translation that everybody knows. Others are a network's own and cannot be told.
-    private static let nat64 = AddressRange([0x00, 0x64, 0xff, 0x9b], of: 16, length: 96)
+    private static let nat64 = AddressFilter.Range([0x00, 0x64, 0xff, 0x9b], of: 16, length: 96)
     /// RFC 3056.
-    private static let sixToFour = AddressRange([0x20, 0x02], of: 16, length: 16)
-    private static let teredo = AddressRange([0x20, 0x01], of: 16, length: 32)
-    private static let global = AddressRange([0x20], of: 16, length: 3)
+    private static let sixToFour = AddressFilter.Range([0x20, 0x02], of: 16, length: 16)
+    private static let teredo = AddressFilter.Range([0x20, 0x01], of: 16, length: 32)
+    private static let global = AddressFilter.Range([0x20], of: 16, length: 3)
 }

@@ -12,7 +12,7 @@ package final class AdmissionQueue: Sendable {
 
     private struct State {
         var queue: PendingQueue<Waiter, AdmissionKey>
-        var budgets: [UInt32: RetryBudget] = [:]
+        var budgets: [UInt32: RetryPolicy.Budget] = [:]
         /// How many budgets there may be before those that are full are dropped.
         var budgetBound = 1024
     }
@@ -130,7 +130,7 @@ package final class AdmissionQueue: Sendable {
     package func payIn(_ origin: UInt32) {
         let now = now
         state.withLock { state in
-            state.budgets[origin, default: RetryBudget(now: now)].deposit(now: now)
+            state.budgets[origin, default: RetryPolicy.Budget(now: now)].deposit(now: now)
             // A full budget is what a new one would be: no need to keep it.
             guard state.budgets.count > state.budgetBound else { return }
             state.budgets = state.budgets.filter { !$0.value.isFull(at: now) }
@@ -139,10 +139,10 @@ package final class AdmissionQueue: Sendable {
     }
 
     package func retryBudget(_ origin: UInt32, now: Duration) -> Double {
-        state.withLock { $0.budgets[origin, default: RetryBudget(now: now)].available(at: now) }
+        state.withLock { $0.budgets[origin, default: RetryPolicy.Budget(now: now)].available(at: now) }
     }
 
     package func withdrawRetry(_ origin: UInt32, now: Duration) {
-        state.withLock { _ = $0.budgets[origin, default: RetryBudget(now: now)].withdraw(now: now) }
+        state.withLock { _ = $0.budgets[origin, default: RetryPolicy.Budget(now: now)].withdraw(now: now) }
     }
 }

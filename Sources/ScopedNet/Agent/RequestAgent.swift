@@ -159,9 +159,9 @@ public final class RequestAgent: Sendable {
 
     /// Cancels every run, or those with a tag.
     @discardableResult
-    public func cancelAll(tag: String? = nil, reason: CancelReason = .explicit) -> CancelSummary {
+    public func cancelAll(tag: String? = nil, reason: CancelReason = .explicit) -> DeallocBag.CancelSummary {
         let runs = liveRuns().filter { tag == nil || $0.template.options.tag == tag }
-        var summary = CancelSummary()
+        var summary = DeallocBag.CancelSummary()
         var doomed: [(run: RunCore, aftermath: BagMember.Aftermath)] = []
         // All gates first, as with a bag.
         for run in runs {

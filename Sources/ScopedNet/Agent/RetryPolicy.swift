@@ -1,13 +1,13 @@
 /// Whether and when a failed attempt is repeated.
 ///
-/// A pure decision: ``decide(_:)`` maps a ``RetryContext`` to a ``RetryDecision`` and touches no clock, no random source and no
+/// A pure decision: ``decide(_:)`` maps a ``RetryPolicy/Context`` to a ``RetryPolicy/Decision`` and touches no clock, no random source and no
 /// budget. Three rules hold whatever the numbers are: the body must be replayable, nothing of the response may have been
 /// delivered, and the method must be idempotent (RFC 9110 section 9.2.2) or the request cannot have reached the server.
 public struct RetryPolicy: Sendable, Hashable {
     /// The most attempts of one run, the first one included. 1 turns retries off; a request with less is `invalidOption`.
     public var maxAttempts: Int
     /// The kinds of transport failure that are retried. The default is all.
-    public var triggers: RetryTrigger
+    public var triggers: RetryPolicy.Trigger
     /// The statuses that are retried. The default is 408, 425, 429, 500, 502, 503 and 504.
     public var statusCodes: Set<Int>
     /// The upper bound of the first wait. The default is 0.5 seconds.
@@ -27,7 +27,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public var retriesNonIdempotent: Bool
 
     public init(
-        maxAttempts: Int = 3, triggers: RetryTrigger = .all, statusCodes: Set<Int> = RetryPolicy.defaultStatusCodes,
+        maxAttempts: Int = 3, triggers: RetryPolicy.Trigger = .all, statusCodes: Set<Int> = RetryPolicy.defaultStatusCodes,
         backoffBase: Duration = .milliseconds(500), backoffFactor: Double = 2, backoffCap: Duration = .seconds(30),
         maxRetryAfter: Duration = .seconds(60), deadline: Duration? = nil, silentReconnect: Bool = true,
         retriesNonIdempotent: Bool = false
@@ -54,8 +54,8 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let standard = RetryPolicy()
 
     /// Decides about the attempt that has just ended. The caller takes the token out of the budget when the answer is a retry,
-    /// except when its reason is ``RetryReason/staleConnection``.
-    public func decide(_ context: RetryContext) -> RetryDecision {
+    /// except when its reason is ``RetryPolicy/Reason/staleConnection``.
+    public func decide(_ context: RetryPolicy.Context) -> RetryPolicy.Decision {
         if isStaleConnection(context) { return .retry(after: .zero, .staleConnection) }
         guard maxAttempts > 1 else { return .stop(.retriesOff) }
         guard let reason = reason(context.outcome) else { return .stop(.notRetryable) }
@@ -69,14 +69,14 @@ public struct RetryPolicy: Sendable, Hashable {
         return .retry(after: wait, reason)
     }
 
-    private func isStaleConnection(_ context: RetryContext) -> Bool {
+    private func isStaleConnection(_ context: RetryPolicy.Context) -> Bool {
         guard silentReconnect, context.silentReconnects == 0, context.outcome == .failure(.connectionLost) else { return false }
         guard context.isReusedConnection, context.bytesReceived == 0 else { return false }
         if let deadline, context.elapsed >= deadline { return false }
         return obstacle(context) == nil
     }
 
-    private func reason(_ outcome: RetryContext.Outcome) -> RetryReason? {
+    private func reason(_ outcome: RetryPolicy.Context.Outcome) -> RetryPolicy.Reason? {
         switch outcome {
         case .status(let code): statusCodes.contains(code) ? .status(code) : nil
         case .failure(let kind): triggers.isDisjoint(with: kind) ? nil : .failure(kind)
@@ -84,7 +84,7 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// The rule that forbids to send this request a second time, if any.
-    private func obstacle(_ context: RetryContext) -> RetryStopReason? {
+    private func obstacle(_ context: RetryPolicy.Context) -> RetryPolicy.StopReason? {
         if context.hasDelivered { return .alreadyDelivered }
         if !context.isBodyReplayable { return .bodyNotReplayable }
         let mayRepeat = context.isIdempotent || retriesNonIdempotent || !context.mayHaveReachedServer
@@ -92,7 +92,7 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// Full jitter: anything between zero and the bound is equally likely, which spreads a crowd best.
-    private func backoff(_ context: RetryContext) -> Duration {
+    private func backoff(_ context: RetryPolicy.Context) -> Duration {
         var bound = backoffBase / .seconds(1)
         let cap = backoffCap / .seconds(1)
         for _ in 1..<max(context.attempt, 1) where bound < cap { bound *= backoffFactor }

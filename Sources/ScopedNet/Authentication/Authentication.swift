@@ -4,7 +4,7 @@
 /// a refusal is the result unless a handler is set. A credential that is refused is not sent again in the same run. Redirects to another
 /// origin leave everything behind; there only what the session's ``CredentialStore``, or the handler, has for that origin is used.
 public struct Authentication: Sendable {
-    package typealias Handler = Hook<ChallengeContext, ChallengeAnswer>
+    package typealias Handler = Hook<AuthenticationChallenge.Context, AuthenticationChallenge.Answer>
 
     package enum Kind: Sendable {
         case automatic
@@ -53,7 +53,7 @@ public struct Authentication: Sendable {
     ///   cancelled, or whose owner has gone, also where it belongs to an actor and has to wait for that. It is held by the options, and so by requests and the session: capture owners weakly, or use ``handler(for:_:)``.
     public static func handler(
         fileID: StaticString = #fileID, line: Int = #line,
-        _ answer: @escaping @Sendable @isolated(any) (ChallengeContext) async -> ChallengeAnswer
+        _ answer: @escaping @Sendable @isolated(any) (AuthenticationChallenge.Context) async -> AuthenticationChallenge.Answer
     ) -> Authentication {
         Authentication(.handler(Hook(answer, origin: CodeOrigin(fileID, line))))
     }
@@ -62,7 +62,7 @@ public struct Authentication: Sendable {
     /// ``CredentialStore`` has the word.
     public static func handler<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ answer: @escaping @Sendable @isolated(any) (Owner, ChallengeContext) async -> ChallengeAnswer
+        _ answer: @escaping @Sendable @isolated(any) (Owner, AuthenticationChallenge.Context) async -> AuthenticationChallenge.Answer
     ) -> Authentication {
         Authentication(.handler(Hook(owner: owner, answer, origin: CodeOrigin(fileID, line))))
     }

@@ -22,7 +22,7 @@ final class RunAuthentication {
         case deliver
         case answer(Answer)
         case token(TokenSource, refused: String?)
-        case ask(Authentication.Handler, ChallengeContext)
+        case ask(Authentication.Handler, AuthenticationChallenge.Context)
 
         var mayLeadOn: Bool { if case .deliver = self { false } else { true } }
     }
@@ -215,7 +215,7 @@ final class RunAuthentication {
         let refused = isProxy ? refuse(&proxy, challenges) : refuse(&server, challenges)
         if case .handler(let handler) = kind, mayAsk, questions < Self.mostQuestions {
             questions += 1
-            let context = ChallengeContext(
+            let context = AuthenticationChallenge.Context(
                 space: ProtectionSpace(origin: origin, realm: challenges.first?.realm ?? "", isProxy: isProxy), challenges: challenges,
                 previousFailureCount: (isProxy ? proxy : server).failures, response: head, url: url.description,
                 method: method.rawValue)
@@ -285,7 +285,7 @@ final class RunAuthentication {
     }
 
     /// What the handler has given.
-    func plan(using credential: Credential, keeps: Bool, _ context: ChallengeContext) -> Plan {
+    func plan(using credential: Credential, keeps: Bool, _ context: AuthenticationChallenge.Context) -> Plan {
         let memory = store?.memory ?? SpaceMemory()
         // A token goes out where the handler says so, whatever the server calls it.
         let isToken = if case .bearer = credential.kind { true } else { false }

@@ -8,7 +8,7 @@ package enum CacheDecision: Sendable {
     /// The server is asked.
     case forward(CacheForward)
     /// The network must not be used, and there is nothing to give: a 504 made here (RFC 9111 section 5.2.1.7). It has no body.
-    case unavailable(CacheHead, CacheStatus)
+    case unavailable(CacheHead, ResponseCache.Status)
 }
 
 /// A stored response as a caller gets it.
@@ -20,7 +20,7 @@ package struct CachedAnswer: Sendable, Equatable {
     package var body: ServedBody
     /// Whether it was served past its lifetime.
     package var isStale: Bool
-    package var status: CacheStatus
+    package var status: ResponseCache.Status
 }
 
 /// Which bytes of a stored body are served.

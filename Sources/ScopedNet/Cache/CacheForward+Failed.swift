@@ -8,11 +8,11 @@ extension CacheForward {
         switch AfterFailure.decide(.noResponse, stored: candidates[selected], lookup) {
         case .pass: return .fail
         case .serveStale:
-            let status = CacheStatus(
+            let status = ResponseCache.Status(
                 forward: reason, timeToLive: lookup.freshness(candidates[selected]).wholeSecondsLeft, detail: "stale, as no response came")
             return .stored(lookup.answer(selected, isStale: true, status: status))
         case .unavailable:
-            let status = CacheStatus(forward: reason, detail: "what is stored must be validated first")
+            let status = ResponseCache.Status(forward: reason, detail: "what is stored must be validated first")
             return .unavailable(.gatewayTimeout(now: now), status)
         }
     }

@@ -40,8 +40,8 @@ extension CacheForward {
         (200..<400).contains(head.status) && head.status != 206 || head.status == 404 || head.status == 410
     }
 
-    func status(_ reply: ServerReply) -> CacheStatus {
-        CacheStatus(forward: reason, forwardStatus: reply.head.status)
+    func status(_ reply: ServerReply) -> ResponseCache.Status {
+        ResponseCache.Status(forward: reason, forwardStatus: reply.head.status)
     }
 
     func storage(_ reply: ServerReply) -> StorageDecision {

@@ -4,7 +4,7 @@ import HTTPTypes
 package struct CacheForward: Sendable {
     /// What is sent: the caller's request, with the conditions that the cache adds.
     package internal(set) var request: CacheRequest { didSet { isChanged = true } }
-    package let reason: CacheStatus.ForwardReason
+    package let reason: ResponseCache.Status.ForwardReason
     /// As the caller made it.
     package let original: CacheRequest
     /// What was given to ``CacheStrategy/decide(_:candidates:now:)``; indices count in it.
@@ -26,7 +26,7 @@ package struct CacheForward: Sendable {
     /// A GET of the whole, for which nothing is stored that could play a part.
     let isPlain: Bool
 
-    init(lookup: CacheLookup, request: CacheRequest, reason: CacheStatus.ForwardReason) {
+    init(lookup: CacheLookup, request: CacheRequest, reason: ResponseCache.Status.ForwardReason) {
         self.request = request
         self.reason = reason
         original = lookup.request

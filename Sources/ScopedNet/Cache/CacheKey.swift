@@ -11,7 +11,7 @@ package struct CacheKey: Sendable, CustomStringConvertible {
     package let text: String
     /// What is cleared together.
     package let partition: String
-    /// Without partition and kind; what ``CacheStatus/key`` shows.
+    /// Without partition and kind; what ``ResponseCache/Status/key`` shows.
     package let uri: String
 
     package var description: String { text }

@@ -2,7 +2,7 @@ import HTTPTypes
 
 extension CacheLookup {
     /// What the caller gets of a candidate: a 304 to a condition of its own, a part if it asked for one, no body if it asked for none.
-    func answer(_ index: Int, isStale: Bool, status: CacheStatus? = nil) -> CachedAnswer {
+    func answer(_ index: Int, isStale: Bool, status: ResponseCache.Status? = nil) -> CachedAnswer {
         let stored = candidates[index]
         let freshness = freshness(stored)
         var head = stored.head

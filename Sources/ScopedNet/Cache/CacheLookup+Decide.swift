@@ -44,12 +44,12 @@ extension CacheLookup {
         return .forward(plain(.partial))
     }
 
-    func forward(_ reason: CacheStatus.ForwardReason, validating index: Int?) -> CacheDecision {
+    func forward(_ reason: ResponseCache.Status.ForwardReason, validating index: Int?) -> CacheDecision {
         if isOffline { return unavailable() }
         return .forward(index.map { validation(reason, of: $0, isBeside: false) } ?? plain(reason))
     }
 
     private func unavailable() -> CacheDecision {
-        .unavailable(.gatewayTimeout(now: now), CacheStatus(detail: "nothing stored may be used, and the network must not be"))
+        .unavailable(.gatewayTimeout(now: now), ResponseCache.Status(detail: "nothing stored may be used, and the network must not be"))
     }
 }

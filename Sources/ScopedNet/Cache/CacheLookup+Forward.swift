@@ -3,12 +3,12 @@ import HTTPTypes
 /// The requests that are sent in place of an answer.
 extension CacheLookup {
     /// As the caller wants it.
-    func plain(_ reason: CacheStatus.ForwardReason) -> CacheForward {
+    func plain(_ reason: ResponseCache.Status.ForwardReason) -> CacheForward {
         CacheForward(lookup: self, request: withReload(request), reason: reason)
     }
 
     /// With conditions that make a 304 possible (RFC 9111 section 4.3.1).
-    func validation(_ reason: CacheStatus.ForwardReason, of index: Int, isBeside: Bool) -> CacheForward {
+    func validation(_ reason: ResponseCache.Status.ForwardReason, of index: Int, isBeside: Bool) -> CacheForward {
         var forward = CacheForward(lookup: self, request: withReload(request), reason: reason)
         forward.selected = index
         forward.isBeside = isBeside

@@ -7,7 +7,7 @@ extension CacheLookup {
         /// Past its lifetime, and to be refreshed meanwhile (RFC 5861 section 3).
         case staleWhileRevalidate
         /// Not before the server has said so.
-        case validate(CacheStatus.ForwardReason)
+        case validate(ResponseCache.Status.ForwardReason)
 
         var isForward: Bool {
             if case .validate = self { true } else { false }
@@ -33,7 +33,7 @@ extension CacheLookup {
     }
 
     /// What the request has against a response of this age (RFC 9111 section 5.2.1).
-    private func objection(_ freshness: Freshness, isImmutable: Bool) -> CacheStatus.ForwardReason? {
+    private func objection(_ freshness: Freshness, isImmutable: Bool) -> ResponseCache.Status.ForwardReason? {
         if wishes.noCache { return .request }
         let isReload = policy.read == .revalidate || wishes.maxAge == 0
         // What never changes while it is fresh would only cost a round trip (RFC 8246 section 2).

@@ -35,7 +35,7 @@ struct CacheLookup {
     var isOffline: Bool { wishes.onlyIfCached || policy.read == .only }
 
     /// Why the cache has nothing to say about the request at all.
-    var obstacle: CacheStatus.ForwardReason? {
+    var obstacle: ResponseCache.Status.ForwardReason? {
         if !hasKey { return .bypass }
         guard request.method == .get || request.method == .head || policy.keeps(request.method) else { return .method }
         if policy.read == .none || request.hasOriginCondition || request.isUnkeyed(policy) { return .bypass }

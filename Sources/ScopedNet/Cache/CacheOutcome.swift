@@ -22,7 +22,7 @@ package struct CacheOutcome: Sendable {
     package var removals: [Int] = []
     /// What is gone before anything is stored (RFC 9111 section 4.4). A fetch begun before must not store after it.
     package var invalidation: Invalidation?
-    package var status: CacheStatus
+    package var status: ResponseCache.Status
 }
 
 package struct CandidateUpdate: Sendable, Equatable {
@@ -37,5 +37,5 @@ package enum CacheFailureOutcome: Sendable, Equatable {
     /// A stale response in its place.
     case stored(CachedAnswer)
     /// A 504 made here: the stored response must not be used without the server's word (RFC 9111 section 5.2.2.2).
-    case unavailable(CacheHead, CacheStatus)
+    case unavailable(CacheHead, ResponseCache.Status)
 }

@@ -54,7 +54,7 @@ public struct CachePolicy: Sendable, Hashable {
     /// Keeps the responses of one account or part of a program apart from those of others. Default: empty.
     public var partition = ""
     /// Makes keys of URLs, where the URL is not what tells responses apart. Default: nil, the normalised URL.
-    public var customKey: CustomCacheKey?
+    public var customKey: CachePolicy.CustomKey?
     /// Methods besides GET and HEAD whose successful responses are stored and reused, for servers that read with POST. Each needs a
     /// ``customKey`` that covers what is asked for in the body; without one they are not stored. Such requests invalidate nothing. Default: none.
     public var additionalMethods: Set<HTTPRequest.Method> = []
@@ -87,21 +87,23 @@ public struct CachePolicy: Sendable, Hashable {
     func keeps(_ method: HTTPRequest.Method) -> Bool { customKey != nil && additionalMethods.contains(method) }
 }
 
-/// Makes the cache's keys out of requests.
-public struct CustomCacheKey: Sendable, Hashable {
-    /// What makes two custom keys the same: those with one name must be the same function.
-    public let name: String
-    package let make: @Sendable (HTTPRequest.Method, String) -> String
+extension CachePolicy {
+    /// Makes the cache's keys out of requests.
+    public struct CustomKey: Sendable, Hashable {
+        /// What makes two custom keys the same: those with one name must be the same function.
+        public let name: String
+        package let make: @Sendable (HTTPRequest.Method, String) -> String
 
-    /// - Parameters:
-    ///   - name: tells this function from others.
-    ///   - make: gets the method and the key that would be taken without it, the normalised URL, and returns the key to take. Called on any
-    ///     thread, at any time: it must depend on its arguments only.
-    public init(_ name: String, make: @escaping @Sendable (_ method: HTTPRequest.Method, _ defaultKey: String) -> String) {
-        self.name = name
-        self.make = make
+        /// - Parameters:
+        ///   - name: tells this function from others.
+        ///   - make: gets the method and the key that would be taken without it, the normalised URL, and returns the key to take. Called on any
+        ///     thread, at any time: it must depend on its arguments only.
+        public init(_ name: String, make: @escaping @Sendable (_ method: HTTPRequest.Method, _ defaultKey: String) -> String) {
+            self.name = name
+            self.make = make
+        }
+
+        public static func == (left: CachePolicy.CustomKey, right: CachePolicy.CustomKey) -> Bool { left.name == right.name }
+        public func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
-
-    public static func == (left: CustomCacheKey, right: CustomCacheKey) -> Bool { left.name == right.name }
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -3,7 +3,7 @@ package import Persistence
 /// One stored response as people look at it: what a listing shows, decoded.
 package struct CacheRecord: Sendable {
     package let summary: EntrySummary
-    /// The URL, or what a ``CustomCacheKey`` made of it.
+    /// The URL, or what a ``CachePolicy/CustomKey`` made of it.
     package let key: String
     /// The method it answers.
     package let method: String
@@ -51,7 +51,7 @@ package struct CacheRecord: Sendable {
         if case .complete = response.content { false } else { true }
     }
 
-    /// Nil for what a ``CustomCacheKey`` made.
+    /// Nil for what a ``CachePolicy/CustomKey`` made.
     package var host: String? { CacheURL(String(Substring(key.utf8.prefix { $0 != UInt8(ascii: " ") })))?.origin.host }
 
     /// Whether it was stored for this URL, or under this custom key.

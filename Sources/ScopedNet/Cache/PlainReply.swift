@@ -68,7 +68,7 @@ extension CacheForward {
     func received(plain head: ResponseHead, requestTime: WallTime, responseTime: WallTime) -> CacheOutcome? {
         let verdict = PlainReply.read(head, to: self, requestTime: requestTime, responseTime: responseTime)
         var outcome = CacheOutcome(
-            answer: .received, storage: .refuse(.notCacheable), status: CacheStatus(forward: reason, forwardStatus: head.status))
+            answer: .received, storage: .refuse(.notCacheable), status: ResponseCache.Status(forward: reason, forwardStatus: head.status))
         switch verdict {
         case nil: return nil
         case .store(let reply):

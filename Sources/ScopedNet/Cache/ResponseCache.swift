@@ -17,7 +17,7 @@ public final class ResponseCache: Sendable {
     private let secret: CacheSecret
     let flights = CacheFlights()
     private let refreshing = Lock<Set<CacheKey>>([])
-    private let counters = Lock(CacheStatistics())
+    private let counters = Lock(ResponseCache.Statistics())
     private let terminationFlush: TerminationFlush?
     private let memoryPressure: MemoryPressureMonitor?
     package let clock: @Sendable () -> WallTime
@@ -70,7 +70,7 @@ public final class ResponseCache: Sendable {
     // MARK: For users
 
     /// What came of the requests so far.
-    public var statistics: CacheStatistics { counters.withLock { $0 } }
+    public var statistics: ResponseCache.Statistics { counters.withLock { $0 } }
 
     /// Removes every response. Nobody in this process sees them any more when this returns, and what is being fetched is not stored.
     public func removeAll() { store.removeAll() }
@@ -134,24 +134,26 @@ public final class ResponseCache: Sendable {
     }
     func endRefresh(_ key: CacheKey) { _ = refreshing.withLock { $0.remove(key) } }
 
-    func count(_ change: (inout CacheStatistics) -> Void) { counters.withLock { change(&$0) } }
+    func count(_ change: (inout ResponseCache.Statistics) -> Void) { counters.withLock { change(&$0) } }
 }
 
-/// What came of the requests that asked a cache.
-public struct CacheStatistics: Sendable, Hashable {
-    /// Answered from the cache without a server's word: none was asked first, none could be, or its answer was an error.
-    public internal(set) var hits = 0
-    /// Answered from the cache after the server said that it is still right.
-    public internal(set) var validated = 0
-    /// Answered by the server.
-    public internal(set) var misses = 0
-    /// Body bytes that need not come over the network.
-    public internal(set) var bytesSaved: Int64 = 0
+extension ResponseCache {
+    /// What came of the requests that asked a cache.
+    public struct Statistics: Sendable, Hashable {
+        /// Answered from the cache without a server's word: none was asked first, none could be, or its answer was an error.
+        public internal(set) var hits = 0
+        /// Answered from the cache after the server said that it is still right.
+        public internal(set) var validated = 0
+        /// Answered by the server.
+        public internal(set) var misses = 0
+        /// Body bytes that need not come over the network.
+        public internal(set) var bytesSaved: Int64 = 0
 
-    /// 0 to 1; nil before the first request.
-    public var hitRate: Double? {
-        let all = hits + validated + misses
-        return all == 0 ? nil : Double(hits + validated) / Double(all)
+        /// 0 to 1; nil before the first request.
+        public var hitRate: Double? {
+            let all = hits + validated + misses
+            return all == 0 ? nil : Double(hits + validated) / Double(all)
+        }
     }
 }
 

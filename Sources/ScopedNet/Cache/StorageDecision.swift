@@ -28,7 +28,7 @@ package enum StorageDecision: Sendable, Equatable {
         case requestBody
         case tooManyFields
 
-        /// A word for ``CacheStatus/detail`` and for logs.
+        /// A word for ``ResponseCache/Status/detail`` and for logs.
         package var description: String {
             switch self {
             case .policy: "the policy stores nothing"

@@ -2,10 +2,10 @@ import FoundationEssentials
 
 /// The deciding closures of one place: of the options, or of one start.
 package struct HookTable: Sendable {
-    var redirect: Hook<RedirectProposal, RedirectAnswer>?
-    var disposition: Hook<IncomingResponse, ResponseDisposition>?
-    var destination: Hook<IncomingDownload, URL>?
-    var newBody: Hook<BodyReplayRequest, RequestBody?>?
+    var redirect: Hook<RequestHooks.RedirectProposal, RedirectPolicy.Answer>?
+    var disposition: Hook<RequestHooks.IncomingResponse, RequestHooks.Disposition>?
+    var destination: Hook<RequestHooks.IncomingDownload, URL>?
+    var newBody: Hook<RequestHooks.BodyReplayRequest, RequestBody?>?
 
     var isEmpty: Bool { redirect == nil && disposition == nil && destination == nil && newBody == nil }
 

@@ -13,11 +13,12 @@ public import FoundationEssentials
 extension Request {
     // MARK: Redirects
 
-    /// Decides about each redirect that the ``RedirectPolicy`` follows, one after the other. See ``RedirectAnswer``.
+    /// Decides about each redirect that the ``RedirectPolicy`` follows, one after the other. See ``RedirectPolicy/Answer``.
     @discardableResult
     public func decideRedirect(
         fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (RedirectProposal) async throws -> RedirectAnswer
+        @_inheritActorContext _ body:
+            @escaping @Sendable @isolated(any) (RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer
     ) -> Self {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
@@ -25,7 +26,8 @@ extension Request {
     @discardableResult
     public func decideRedirect<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, RedirectProposal) async throws -> RedirectAnswer
+        @_inheritActorContext _ body:
+            @escaping @Sendable @isolated(any) (Owner, RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
@@ -33,7 +35,7 @@ extension Request {
     @discardableResult
     public func decideRedirect<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping (Owner, RedirectProposal) async throws -> RedirectAnswer
+        _ body: @escaping (Owner, RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer
     ) -> Self {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
@@ -41,7 +43,7 @@ extension Request {
     @discardableResult
     public func decideRedirect<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping @Sendable (isolated Owner, RedirectProposal) async throws -> RedirectAnswer
+        _ body: @escaping @Sendable (isolated Owner, RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer
     ) -> Self {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
@@ -53,7 +55,7 @@ extension Request {
     @discardableResult
     public func provideBody(
         fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (BodyReplayRequest) async throws -> RequestBody?
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (RequestHooks.BodyReplayRequest) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
@@ -61,7 +63,8 @@ extension Request {
     @discardableResult
     public func provideBody<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, BodyReplayRequest) async throws -> RequestBody?
+        @_inheritActorContext _ body:
+            @escaping @Sendable @isolated(any) (Owner, RequestHooks.BodyReplayRequest) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
@@ -69,7 +72,7 @@ extension Request {
     @discardableResult
     public func provideBody<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping (Owner, BodyReplayRequest) async throws -> RequestBody?
+        _ body: @escaping (Owner, RequestHooks.BodyReplayRequest) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
@@ -77,7 +80,7 @@ extension Request {
     @discardableResult
     public func provideBody<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping @Sendable (isolated Owner, BodyReplayRequest) async throws -> RequestBody?
+        _ body: @escaping @Sendable (isolated Owner, RequestHooks.BodyReplayRequest) async throws -> RequestBody?
     ) -> Self {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
@@ -85,12 +88,13 @@ extension Request {
     // MARK: Responses
 
     /// Decides about an accepted response that has come over the network, before its body is read and before ``onResponseHead(fileID:line:_:)``.
-    /// See ``ResponseDisposition``. Asked once for each attempt that gets so far; not about errors, stored responses, and the
+    /// See ``RequestHooks/Disposition``. Asked once for each attempt that gets so far; not about errors, stored responses, and the
     /// rest of a file that was begun before (``DownloadOptions/resumes``).
     @discardableResult
     public func decideDisposition(
         fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (IncomingResponse) async throws -> ResponseDisposition
+        @_inheritActorContext _ body:
+            @escaping @Sendable @isolated(any) (RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition
     ) -> Self {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
@@ -98,7 +102,8 @@ extension Request {
     @discardableResult
     public func decideDisposition<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, IncomingResponse) async throws -> ResponseDisposition
+        @_inheritActorContext _ body:
+            @escaping @Sendable @isolated(any) (Owner, RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
@@ -106,7 +111,7 @@ extension Request {
     @discardableResult
     public func decideDisposition<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping (Owner, IncomingResponse) async throws -> ResponseDisposition
+        _ body: @escaping (Owner, RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition
     ) -> Self {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
@@ -114,7 +119,7 @@ extension Request {
     @discardableResult
     public func decideDisposition<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping @Sendable (isolated Owner, IncomingResponse) async throws -> ResponseDisposition
+        _ body: @escaping @Sendable (isolated Owner, RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition
     ) -> Self {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
@@ -127,7 +132,7 @@ extension Request {
     @discardableResult
     public func chooseDestination(
         fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (IncomingDownload) async throws -> URL
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (RequestHooks.IncomingDownload) async throws -> URL
     ) -> Self {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
@@ -135,7 +140,7 @@ extension Request {
     @discardableResult
     public func chooseDestination<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, IncomingDownload) async throws -> URL
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, RequestHooks.IncomingDownload) async throws -> URL
     ) -> Self {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
@@ -143,7 +148,7 @@ extension Request {
     @discardableResult
     public func chooseDestination<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping (Owner, IncomingDownload) async throws -> URL
+        _ body: @escaping (Owner, RequestHooks.IncomingDownload) async throws -> URL
     ) -> Self {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
@@ -151,7 +156,7 @@ extension Request {
     @discardableResult
     public func chooseDestination<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
-        _ body: @escaping @Sendable (isolated Owner, IncomingDownload) async throws -> URL
+        _ body: @escaping @Sendable (isolated Owner, RequestHooks.IncomingDownload) async throws -> URL
     ) -> Self {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }

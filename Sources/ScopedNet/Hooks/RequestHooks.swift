@@ -16,27 +16,27 @@ public struct RequestHooks: Sendable {
     public init() {}
 
     /// Asked before each redirect that the ``RedirectPolicy`` follows, stored ones too. Nil: it is followed. Default: nil.
-    public var redirect: (@Sendable @isolated(any) (RedirectProposal) async throws -> RedirectAnswer)? {
+    public var redirect: (@Sendable @isolated(any) (RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer)? {
         get { closure(box?.table.redirect) }
         set { change { $0.redirect = newValue.map { Hook($0, origin: Self.origin) } } }
     }
 
     /// Asked when an accepted response has come over the network, before its body is read. Nil: the body is read. Default: nil.
-    public var disposition: (@Sendable @isolated(any) (IncomingResponse) async throws -> ResponseDisposition)? {
+    public var disposition: (@Sendable @isolated(any) (RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition)? {
         get { closure(box?.table.disposition) }
         set { change { $0.disposition = newValue.map { Hook($0, origin: Self.origin) } } }
     }
 
     /// Asked where the file of a download goes, when its response is accepted and before the first byte is written; of a stored response, too.
     /// Answers a file URL; one that ends with a slash is a folder. Nil: where the download was told to go. Default: nil.
-    public var destination: (@Sendable @isolated(any) (IncomingDownload) async throws -> URL)? {
+    public var destination: (@Sendable @isolated(any) (RequestHooks.IncomingDownload) async throws -> URL)? {
         get { closure(box?.table.destination) }
         set { change { $0.destination = newValue.map { Hook($0, origin: Self.origin) } } }
     }
 
     /// Asked for another body where one that can be read once has to be sent again. Nil, or the answer nil: the redirect fails with
     /// `bodyNotReplayable`, the retry is not made. Default: nil.
-    public var newBody: (@Sendable @isolated(any) (BodyReplayRequest) async throws -> RequestBody?)? {
+    public var newBody: (@Sendable @isolated(any) (RequestHooks.BodyReplayRequest) async throws -> RequestBody?)? {
         get { closure(box?.table.newBody) }
         set { change { $0.newBody = newValue.map { Hook($0, origin: Self.origin) } } }
     }

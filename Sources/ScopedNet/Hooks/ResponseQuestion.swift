@@ -10,9 +10,9 @@ struct ResponseQuestion: Sendable {
         case fail(any Error)
     }
 
-    let arrival: IncomingResponse
-    let disposition: Hook<IncomingResponse, ResponseDisposition>?
-    let destination: Hook<IncomingDownload, URL>?
+    let arrival: RequestHooks.IncomingResponse
+    let disposition: Hook<RequestHooks.IncomingResponse, RequestHooks.Disposition>?
+    let destination: Hook<RequestHooks.IncomingDownload, URL>?
     /// Where the body goes without hooks, if that is a file.
     let path: String?
     let admit: @Sendable () -> Bool
@@ -31,9 +31,10 @@ struct ResponseQuestion: Sendable {
     }
 
     static func ask(
-        _ hook: Hook<IncomingDownload, URL>, _ arrival: IncomingResponse, _ path: String, _ admit: @escaping @Sendable () -> Bool
+        _ hook: Hook<RequestHooks.IncomingDownload, URL>, _ arrival: RequestHooks.IncomingResponse, _ path: String,
+        _ admit: @escaping @Sendable () -> Bool
     ) async -> Answer {
-        let question = IncomingDownload(
+        let question = RequestHooks.IncomingDownload(
             runID: arrival.runID, url: arrival.url, head: arrival.head, proposed: URL(filePath: path),
             suggestedName: DownloadName.name(contentDisposition: arrival.head["content-disposition"], url: arrival.url))
         switch await hook.ask(question, admit: admit) {
@@ -43,9 +44,10 @@ struct ResponseQuestion: Sendable {
         }
     }
 
-    private static func file(_ file: URL, _ arrival: IncomingResponse, isAllowed: Bool) -> Answer {
+    private static func file(_ file: URL, _ arrival: RequestHooks.IncomingResponse, isAllowed: Bool) -> Answer {
         guard isAllowed else {
-            let message = "the value of this request is made of its body; ask for a DataOrFile where that may become a download"
+            let message =
+                "the value of this request is made of its body; ask for a RequestHooks.DataOrFile where that may become a download"
             return .fail(NetworkError(.invalidOption, phase: .receiving, message: message))
         }
         let path = Session.destination(file)

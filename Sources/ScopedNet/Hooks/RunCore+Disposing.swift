@@ -40,8 +40,8 @@ extension RunCore {
         return HookQuestion { await question.answer() }
     }
 
-    private func arrival(_ head: ResponseHead) -> IncomingResponse {
-        IncomingResponse(
+    private func arrival(_ head: ResponseHead) -> RequestHooks.IncomingResponse {
+        RequestHooks.IncomingResponse(
             runID: id, url: intent.url.description, method: intent.method, head: head,
             canBecomeDownload: stream == nil && decoder.takesFile)
     }

@@ -7,8 +7,8 @@ extension RunCore {
         let result: TransferResult
         let head: ResponseHead
         let target: RequestURL
-        let next: RedirectedRequest
-        let visit: RedirectContext.Visit
+        let next: RedirectPolicy.RedirectedRequest
+        let visit: RedirectPolicy.Context.Visit
     }
 
     /// The next exchange of a redirect.
@@ -20,7 +20,7 @@ extension RunCore {
     }
 
     /// What the policy makes of the exchange.
-    func nextExchange(_ next: RedirectedRequest, to target: RequestURL) -> NextExchange {
+    func nextExchange(_ next: RedirectPolicy.RedirectedRequest, to target: RequestURL) -> NextExchange {
         NextExchange(
             url: target, method: HTTPRequest.Method(next.method) ?? .get,
             fields: HTTPFields((drive.callersHeaders ?? exchange.headers).fields.filter { !next.drops($0.name.rawName) }),
@@ -36,7 +36,7 @@ extension RunCore {
             follow(hop, proposed)
             return true
         }
-        ask(question) { (run: RunCore, answer: RedirectAnswer?) in
+        ask(question) { (run: RunCore, answer: RedirectPolicy.Answer?) in
             switch answer?.kind {
             case nil, .follow: run.follow(hop, proposed)
             case .stop: run.stop(at: hop)
@@ -46,29 +46,29 @@ extension RunCore {
         return true
     }
 
-    private func redirectHop(_ hop: Hop, _ proposed: NextRequest) -> RedirectProposal {
+    private func redirectHop(_ hop: Hop, _ proposed: RequestHooks.NextRequest) -> RequestHooks.RedirectProposal {
         let fields = (drive.callersHeaders ?? exchange.headers).fields
-        return RedirectProposal(
+        return RequestHooks.RedirectProposal(
             runID: id, number: drive.visits.count + 1, head: hop.head, isStored: drive.source != .network,
             request: shown(NextExchange(url: exchange.url, method: exchange.method, fields: fields, body: exchange.body)),
             proposed: proposed)
     }
 
     /// The jar puts its cookies in again, the right ones for where it goes.
-    private func shown(_ exchange: NextExchange) -> NextRequest {
+    private func shown(_ exchange: NextExchange) -> RequestHooks.NextRequest {
         var fields = exchange.fields
         if drive.hasJarCookies { fields[.cookie] = nil }
-        return NextRequest(url: exchange.url.string, method: exchange.method, headers: fields, keepsBody: exchange.body != nil)
+        return RequestHooks.NextRequest(url: exchange.url.string, method: exchange.method, headers: fields, keepsBody: exchange.body != nil)
     }
 
     // MARK: Following
 
     /// With the body asked for, where it needs another one.
     private func follow(_ hop: Hop, _ next: NextExchange) {
-        let replay = BodyReplayRequest(runID: id, reason: .redirect, url: next.url.string, method: next.method)
+        let replay = RequestHooks.BodyReplayRequest(runID: id, reason: .redirect, url: next.url.string, method: next.method)
         replayBody(next.body, replay) { run, body in
             do throws(NetworkError) {
-                guard let body else { throw .bodyNotReplayable(RedirectReason.bodyNotReplayable.description, run) }
+                guard let body else { throw .bodyNotReplayable(RedirectPolicy.Reason.bodyNotReplayable.description, run) }
                 var next = next
                 next.replaceBody(body)
                 try next.body?.check(for: next.method)
@@ -78,7 +78,7 @@ extension RunCore {
         }
     }
 
-    private func follow(_ hop: Hop, changed next: NextRequest, from proposed: NextRequest) {
+    private func follow(_ hop: Hop, changed next: RequestHooks.NextRequest, from proposed: RequestHooks.NextRequest) {
         do throws(NetworkError) {
             let changed = try reviewed(next, proposed, hop)
             if changed.fields[.cookie] != nil { drive.hasJarCookies = false }
@@ -88,12 +88,14 @@ extension RunCore {
     }
 
     /// The same rules again, for what the program made of it.
-    private func reviewed(_ next: NextRequest, _ proposed: NextRequest, _ hop: Hop) throws(NetworkError) -> NextExchange {
+    private func reviewed(_ next: RequestHooks.NextRequest, _ proposed: RequestHooks.NextRequest, _ hop: Hop) throws(NetworkError)
+        -> NextExchange
+    {
         let url: RequestURL
         do throws(NetworkError) { url = try RequestURL(next.url, relativeTo: hop.target) } catch {
             throw redirectError(error.code == .unsupportedScheme ? .redirectRefused : .invalidURL, error.message)
         }
-        let context = RedirectContext(
+        let context = RedirectPolicy.Context(
             status: hop.head.status, location: url.string, visits: drive.visits + [hop.visit], setsCookie: hop.head["set-cookie"] != nil)
         let fields: HTTPFields
         switch template.options.redirects.review(context, method: next.method.rawValue, fields: next.headers, proposed: proposed.headers) {
@@ -106,7 +108,7 @@ extension RunCore {
             // Dropped with the body, before that was kept after all.
             if fields[.contentType] == nil { changed.fields[.contentType] = exchange.headers.fields[.contentType] }
         } else {
-            let bodyless = RedirectedRequest(
+            let bodyless = RedirectPolicy.RedirectedRequest(
                 method: next.method.rawValue, url: url.string, keepsBody: false, isSameOrigin: true, droppedNames: [])
             changed.fields = HTTPFields(fields.filter { !bodyless.drops($0.name.rawName) })
         }

@@ -18,7 +18,9 @@ extension RunCore {
     ///   - body: what would be sent again; nil for none.
     ///   - next: with nil where it cannot be sent again and nobody has another. On this thread, or on one of the concurrency runtime. Not called
     ///     when the hook throws, which ends the run, or the run is cancelled.
-    func replayBody(_ body: RequestBody?, _ replay: BodyReplayRequest, next: @escaping @Sendable (RunCore, BodyForReplay?) -> Void) {
+    func replayBody(
+        _ body: RequestBody?, _ replay: RequestHooks.BodyReplayRequest, next: @escaping @Sendable (RunCore, BodyForReplay?) -> Void
+    ) {
         guard let body, !body.isReplayable else { return next(self, .same) }
         guard let question = question({ $0.newBody }, { replay }) else { return next(self, nil) }
         ask(question) { (run: RunCore, answer: RequestBody??) in
@@ -31,10 +33,10 @@ extension RunCore {
     /// - Returns: false when the body at hand will do.
     func retryWithNewBody(_ timing: RetryTiming, _ result: TransferResult) -> Bool {
         guard let body = exchange.body, !body.isReplayable else { return false }
-        let replay = BodyReplayRequest(runID: id, reason: .retry, url: exchange.url.string, method: exchange.method)
+        let replay = RequestHooks.BodyReplayRequest(runID: id, reason: .retry, url: exchange.url.string, method: exchange.method)
         replayBody(body, replay) { run, answer in
             guard case .new(let body)? = answer else {
-                let reason = RedirectReason.bodyNotReplayable.description
+                let reason = RedirectPolicy.Reason.bodyNotReplayable.description
                 run.feed?.push(observed: .retryDecided(reason: reason, after: nil), from: run)
                 return run.settle(result, batch: nil)
             }

@@ -30,11 +30,13 @@ enum MultipartFile {
         init(_ path: String) throws {
             // Without blocking: something else may have taken the place of the file, and opening a FIFO waits for its writer.
             descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            guard descriptor >= 0 else { throw BodyFailure("the file of a part cannot be read: \(String(cString: strerror(errno)))") }
+            guard descriptor >= 0 else {
+                throw MultipartForm.BodyFailure("the file of a part cannot be read: \(String(cString: strerror(errno)))")
+            }
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
                 // Closed by `deinit`, which runs here too.
-                throw BodyFailure("the file of a part is not a regular file any more")
+                throw MultipartForm.BodyFailure("the file of a part is not a regular file any more")
             }
         }
 
@@ -44,7 +46,9 @@ enum MultipartFile {
             var piece = Data(count: count)
             let position = offset
             let got = piece.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, position) }
-            guard got >= 0 else { throw BodyFailure("the file of a part cannot be read: \(String(cString: strerror(errno)))") }
+            guard got >= 0 else {
+                throw MultipartForm.BodyFailure("the file of a part cannot be read: \(String(cString: strerror(errno)))")
+            }
             offset += off_t(got)
             return got == 0 ? nil : piece.prefix(got)
         }

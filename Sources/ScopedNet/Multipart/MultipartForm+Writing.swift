@@ -7,7 +7,7 @@ extension MultipartForm {
 
     /// Goes through the body once. Small pieces are joined; no more than one of them is in memory at a time.
     ///
-    /// - Throws: ``BodyFailure`` for content that is not as it was declared, and what sequences and `send` throw.
+    /// - Throws: ``MultipartForm/BodyFailure`` for content that is not as it was declared, and what sequences and `send` throw.
     package func write(to send: (Data) async throws -> Void) async throws {
         var waiting = Data()
         func put(_ piece: Data) async throws {
@@ -33,8 +33,10 @@ extension MultipartForm {
         var count: Int64 = 0
         func pass(_ piece: Data) async throws {
             count += Int64(piece.count)
-            if let length = part.length, count > length { throw BodyFailure("a part is longer than the \(length) bytes declared") }
-            if search?.finds(in: piece) == true { throw BodyFailure("a part holds the boundary chosen for the form") }
+            if let length = part.length, count > length {
+                throw MultipartForm.BodyFailure("a part is longer than the \(length) bytes declared")
+            }
+            if search?.finds(in: piece) == true { throw MultipartForm.BodyFailure("a part holds the boundary chosen for the form") }
             try await send(piece)
         }
         switch part.content {
@@ -42,7 +44,9 @@ extension MultipartForm {
         case .file(let path): try await MultipartFile.read(path, to: pass)
         case .sequence(let pieces): try await pieces.forEach(pass)
         }
-        if let length = part.length, count < length { throw BodyFailure("a part ended after \(count) of the \(length) bytes declared") }
+        if let length = part.length, count < length {
+            throw MultipartForm.BodyFailure("a part ended after \(count) of the \(length) bytes declared")
+        }
     }
 
     /// Writes the body to a file, replaced in one step and on success only, and gives the body that sends it from there, with this form's type
@@ -72,15 +76,17 @@ extension MultipartForm {
         switch error {
         case let error as NetworkError: error
         case is CancellationError: .cancelled(.taskCancelled, runID: 0, phase: .preparing)
-        case let error as BodyFailure:
+        case let error as MultipartForm.BodyFailure:
             NetworkError(.bodyStreamFailed, phase: .preparing, message: error.description, underlying: error)
         default: NetworkError(.bodyStreamFailed, phase: .preparing, message: "a part's sequence threw an error", underlying: error)
         }
     }
 }
 
-/// Why a body could not be sent as it was declared.
-public struct BodyFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    public let description: String
-    package init(_ description: String) { self.description = description }
+extension MultipartForm {
+    /// Why a body could not be sent as it was declared.
+    public struct BodyFailure: Error, Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+        package init(_ description: String) { self.description = description }
+    }
 }

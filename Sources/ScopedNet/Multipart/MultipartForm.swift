@@ -102,7 +102,7 @@ public struct MultipartForm: Sendable {
     /// the text a query has. None has a type.
     ///
     /// - Throws: ``NetworkError`` with code `invalidParameters` for a number that is not finite; nothing is added then.
-    public mutating func add(_ parameters: Parameters, style: ParameterStyle = ParameterStyle()) throws(NetworkError) {
+    public mutating func add(_ parameters: Parameters, style: Parameters.Style = Parameters.Style()) throws(NetworkError) {
         for pair in try style.pairs(of: parameters) {
             switch pair.content {
             case .none: add("", name: pair.name)

@@ -27,11 +27,11 @@ package final class EventFeed: Sendable {
 
     private let state = Lock(State())
     package let observers: [any RequestObserver]
-    package let info: RunInfo
+    package let info: Run.Info
     private let hasHandlers: Bool
 
     /// - Parameter hasHandlers: a delegate or closures want head, start or progress.
-    init(observers: [any RequestObserver], info: RunInfo, hasHandlers: Bool) {
+    init(observers: [any RequestObserver], info: Run.Info, hasHandlers: Bool) {
         self.observers = observers
         self.info = info
         self.hasHandlers = hasHandlers

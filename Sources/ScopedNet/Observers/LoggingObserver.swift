@@ -11,7 +11,7 @@ public struct LoggingObserver: RequestObserver {
     public init(_ logger: Logger) { self.logger = logger }
 
     /// Writes the warning to the logger, at `warning`.
-    public func observe(_ warning: SessionWarning) { logger.warning("session settings", metadata: ["warning": "\(warning)"]) }
+    public func observe(_ warning: SessionWarning) { logger.warning("probably not meant", metadata: ["warning": "\(warning)"]) }
 
     public func observe(_ event: RequestEvent) {
         switch event.kind {
@@ -59,7 +59,7 @@ public struct LoggingObserver: RequestObserver {
         }
     }
 
-    private func metadata(_ run: RunInfo) -> Logger.Metadata {
+    private func metadata(_ run: Run.Info) -> Logger.Metadata {
         ["request": "\(run.id)", "method": "\(run.method)", "url": "\(mask.maskedURL(run.url))"]
     }
 

@@ -7,7 +7,7 @@ public struct RequestEvent: Sendable {
     public enum Kind: Sendable {
         case created
         /// What the response cache made of the exchange (RFC 9211).
-        case cacheDecided(CacheStatus)
+        case cacheDecided(ResponseCache.Status)
         /// There is no path to the server; the run waits for one (``RequestOptions/waitsForConnectivity``).
         case waitingForConnectivity
         /// All slots of the host or the session are taken; the run waits for one.
@@ -18,12 +18,12 @@ public struct RequestEvent: Sendable {
         case resumed
         /// Name resolution is done, after this time from the attempt's start. Not sent for reused connections.
         case nameResolved(after: Duration)
-        case connected(ConnectionTimings)
+        case connected(TransferMetrics.ConnectionTimings)
         /// TLS is established, after this time from the attempt's start. Not sent for plain or reused connections.
         case secured(after: Duration)
         /// A server's certificates were rejected, or in report-only mode would have been. Once for each connection that is made; a resumed
         /// TLS session and a pooled connection are not verified again.
-        case trustReported(TrustFailure)
+        case trustReported(SecurityPolicy.TrustFailure)
         /// The request goes out on a ready connection.
         case requestSent
         /// 1xx (RFC 9110 section 15.2).
@@ -40,7 +40,7 @@ public struct RequestEvent: Sendable {
         /// The retry policy decided; `after` is nil when it decided against.
         case retryDecided(reason: String, after: Duration?)
         case bodyReceived(bytes: Int)
-        /// A disposition hook has turned the response into a download (``ResponseDisposition/download(to:)``).
+        /// A disposition hook has turned the response into a download (``RequestHooks/Disposition/download(to:)``).
         /// The path is the one that is wanted; ``fileWritten(path:bytes:)`` has the file's, which may
         /// have a number where the server named it.
         case becameDownload(path: String)
@@ -71,7 +71,7 @@ public struct RequestEvent: Sendable {
         public var filePath: String?
     }
 
-    public let run: RunInfo
+    public let run: Run.Info
     public let time: ContinuousClock.Instant
     public let kind: Kind
 }
@@ -90,39 +90,41 @@ public struct TransferProgress: Sendable, Hashable {
     }
 }
 
-/// Who a run is: what observers and delegates tell runs apart by.
-public final class RunInfo: Sendable {
-    /// The same as ``Run/id`` and, in errors, ``NetworkError/runID``. Unique in the process.
-    public let id: UInt64
-    /// The ``Request`` object this is a run of.
-    public let requestID: UInt64
-    public let method: String
-    /// Without userinfo.
-    public let url: String
-    /// The fields the request was made with, the session's defaults among them. Secrets are not masked here.
-    public let headers: HTTPFields
-    /// The label of the bag it was started in, or of the bag whose task awaits it; nil when it belongs to nobody.
-    public let scope: String?
-    /// A detached run goes on after it was cancelled by its owner's or its request's release, and then finishes.
-    public let release: ReleaseStrategy
-    public let tag: String?
-    public let userInfo: [String: any Sendable]
-    /// Where `start` was called: `Module/File.swift:12`.
-    public let origin: String
+extension Run {
+    /// Who a run is: what observers and delegates tell runs apart by.
+    public final class Info: Sendable {
+        /// The same as ``Run/id`` and, in errors, ``NetworkError/runID``. Unique in the process.
+        public let id: UInt64
+        /// The ``Request`` object this is a run of.
+        public let requestID: UInt64
+        public let method: String
+        /// Without userinfo.
+        public let url: String
+        /// The fields the request was made with, the session's defaults among them. Secrets are not masked here.
+        public let headers: HTTPFields
+        /// The label of the bag it was started in, or of the bag whose task awaits it; nil when it belongs to nobody.
+        public let scope: String?
+        /// A detached run goes on after it was cancelled by its owner's or its request's release, and then finishes.
+        public let release: ReleaseStrategy
+        public let tag: String?
+        public let userInfo: [String: any Sendable]
+        /// Where `start` was called: `Module/File.swift:12`.
+        public let origin: String
 
-    init(
-        id: UInt64, requestID: UInt64, method: String, url: String, headers: HTTPFields, scope: String?, release: ReleaseStrategy,
-        tag: String?, userInfo: [String: any Sendable], origin: String
-    ) {
-        self.id = id
-        self.requestID = requestID
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.scope = scope
-        self.release = release
-        self.tag = tag
-        self.userInfo = userInfo
-        self.origin = origin
+        init(
+            id: UInt64, requestID: UInt64, method: String, url: String, headers: HTTPFields, scope: String?, release: ReleaseStrategy,
+            tag: String?, userInfo: [String: any Sendable], origin: String
+        ) {
+            self.id = id
+            self.requestID = requestID
+            self.method = method
+            self.url = url
+            self.headers = headers
+            self.scope = scope
+            self.release = release
+            self.tag = tag
+            self.userInfo = userInfo
+            self.origin = origin
+        }
     }
 }

@@ -1,10 +1,18 @@
-/// A setting of a session that is valid, and probably not what was meant.
+/// Something about a session or a request that is valid, and probably not what was meant.
 public struct SessionWarning: Sendable, Hashable, CustomStringConvertible {
-    /// The setting and its effect in one sentence, safe to log: without userinfo and query.
+    /// The finding and its effect in one sentence, safe to log: without userinfo, and without what looks like a secret.
     public let description: String
 }
 
 extension SessionWarning {
+    /// The warning for a request that goes although closures were registered for its next start. (pure)
+    static func ofForgottenStart(_ url: String, closures: [String]) -> SessionWarning {
+        let masked = SecretMask().maskedURL(URLText.maskingUserinfo(url)).printable
+        let places = closures.prefix(3).joined(separator: ", ")
+        let fault = "was dropped without a start although closures were registered at"
+        return SessionWarning(description: "the request for '\(masked)' \(fault) \(places): call start()")
+    }
+
     /// The warning for a base URL whose last segment is replaced by every relative URL (RFC 3986 section 5.2.3); nil for any other. (pure)
     static func ofBase(_ base: String) -> SessionWarning? {
         guard let url = try? RequestURL(base) else { return nil }

@@ -72,8 +72,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
         let scope = bag?.storage ?? TaskScope.bag
         let existing = request.start(in: scope, origin: origin, handlers: consume handlers, canceller: canceller)
         if existing.wasRefused {
-            let message = "run \(existing.id) is under way"
-            continuation.yield(.failure(NetworkError(.duplicateRequest, phase: .preparing, message: message, runID: existing.id)))
+            continuation.yield(.failure(existing.refusal))
             continuation.finish()
         }
         return results

@@ -34,10 +34,7 @@ extension Request {
                 let batch = session.configuration.cache == nil ? nil : DeliveryBatch()
                 let started = start(in: scope, origin: origin, handlers: consume handlers, batch: batch, canceller: canceller)
                 if started.wasRefused {
-                    continuation.resume(
-                        returning: .failure(
-                            NetworkError(
-                                .duplicateRequest, phase: .preparing, message: "run \(started.id) is under way", runID: started.id)))
+                    continuation.resume(returning: .failure(started.refusal))
                 }
                 batch?.endResuming()
             }

@@ -33,7 +33,19 @@ public final class Request<Value: Sendable>: Sendable {
         if let ticket { ticket.watch(self, .request, origin: origin.description, name: description.url) }
     }
 
-    deinit { LiveObjects.died(.request) }
+    deinit {
+        LiveObjects.died(.request)
+        if !session.configuration.observers.isEmpty { tellOfForgottenStart() }
+    }
+
+    /// Closures that are armed when the request goes were meant for a start that never came.
+    private func tellOfForgottenStart() {
+        let (url, closures) = state.withLock { ($0.description.url, $0.armed.origins) }
+        guard !closures.isEmpty else { return }
+        let (warning, observers) = (SessionWarning.ofForgottenStart(url, closures: closures), session.configuration.observers)
+        // Not on the thread that let go of it.
+        WorkPool.shared.submit([{ for observer in observers { observer.observe(warning) } }])
+    }
 
     // MARK: Changing
 
@@ -165,8 +177,8 @@ public final class Request<Value: Sendable>: Sendable {
     package var last: RunCore? { state.withLock { $0.last } }
 
     /// Where the latest run is; `created` before the first start.
-    public var status: RunStatus {
-        last?.status ?? RunStatus(stage: .created, attempt: 0, isSuspended: false, cancelReason: nil)
+    public var status: Run.Status {
+        last?.status ?? Run.Status(stage: .created, attempt: 0, isSuspended: false, cancelReason: nil)
     }
 
     /// How the latest run ended; nil before the first start, while it is going on, and after a cancellation.
@@ -174,7 +186,7 @@ public final class Request<Value: Sendable>: Sendable {
 
     /// Cancels the latest run.
     @discardableResult
-    public func cancel() -> CancelResult { last?.cancel(.explicit) ?? .alreadyEnded }
+    public func cancel() -> Run.CancelResult { last?.cancel(.explicit) ?? .alreadyEnded }
 
     /// The request as a `curl` command line that a POSIX shell understands, secrets masked.
     public var curlCommand: String {

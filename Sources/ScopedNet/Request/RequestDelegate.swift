@@ -2,30 +2,30 @@
 ///
 /// Called on the actor where it was set (`class Model: @MainActor RequestDelegate` conforms and is called on the main actor), after the
 /// observers and before the closures. Each call is admitted for itself: none begins after a cancel or a bag's end has returned. One delegate
-/// may serve several requests: compare ``RunInfo/requestID`` or ``RunInfo/tag``.
+/// may serve several requests: compare ``Run/Info/requestID`` or ``Run/Info/tag``.
 public protocol RequestDelegate: AnyObject {
-    func requestDidStart(_ run: RunInfo)
-    func request(_ run: RunInfo, didReceiveHead head: ResponseHead)
-    func request(_ run: RunInfo, didSend progress: TransferProgress)
-    func request(_ run: RunInfo, didReceive progress: TransferProgress)
+    func requestDidStart(_ run: Run.Info)
+    func request(_ run: Run.Info, didReceiveHead head: ResponseHead)
+    func request(_ run: Run.Info, didSend progress: TransferProgress)
+    func request(_ run: Run.Info, didReceive progress: TransferProgress)
     /// The stored value of a request with ``CachePolicy/ReadMode/thenNetwork``; what the server says follows.
-    func request(_ run: RunInfo, didLoadCached value: any Sendable, response: ResponseHead)
+    func request(_ run: Run.Info, didLoadCached value: any Sendable, response: ResponseHead)
     /// `value` is what the request's decoder made.
-    func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead)
-    func request(_ run: RunInfo, didFailWith error: NetworkError)
+    func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead)
+    func request(_ run: Run.Info, didFailWith error: NetworkError)
     /// After success or failure; not after a cancellation, nor where that very call cancelled.
-    func requestDidEnd(_ run: RunInfo)
+    func requestDidEnd(_ run: Run.Info)
 }
 
 extension RequestDelegate {
-    public func requestDidStart(_ run: RunInfo) {}
-    public func request(_ run: RunInfo, didReceiveHead head: ResponseHead) {}
-    public func request(_ run: RunInfo, didSend progress: TransferProgress) {}
-    public func request(_ run: RunInfo, didReceive progress: TransferProgress) {}
-    public func request(_ run: RunInfo, didLoadCached value: any Sendable, response: ResponseHead) {}
-    public func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) {}
-    public func request(_ run: RunInfo, didFailWith error: NetworkError) {}
-    public func requestDidEnd(_ run: RunInfo) {}
+    public func requestDidStart(_ run: Run.Info) {}
+    public func request(_ run: Run.Info, didReceiveHead head: ResponseHead) {}
+    public func request(_ run: Run.Info, didSend progress: TransferProgress) {}
+    public func request(_ run: Run.Info, didReceive progress: TransferProgress) {}
+    public func request(_ run: Run.Info, didLoadCached value: any Sendable, response: ResponseHead) {}
+    public func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) {}
+    public func request(_ run: Run.Info, didFailWith error: NetworkError) {}
+    public func requestDidEnd(_ run: Run.Info) {}
 }
 
 /// A weak delegate and the place where it may be called. A class, so that who has none pays for a nil and not for an empty weak

@@ -83,7 +83,7 @@ public struct RequestOptions: Sendable {
     public var validation = StatusValidation.success
     /// Which media types are a success. Default: those the decoder expects.
     public var contentTypes = ContentTypeValidation.automatic
-    public var httpVersion = HTTPVersionPolicy.automatic
+    public var httpVersion = RequestOptions.HTTPVersionPolicy.automatic
     /// A label to find and cancel requests by. Several requests may share one.
     public var tag: String?
     /// Travels with the request to delegates and observers.

@@ -16,17 +16,23 @@ public final class Run: Sendable {
 
     deinit { core.ticket?.noteHandle(-1) }
 
+    /// The error of an `await` whose start was refused for this run.
+    var refusal: NetworkError {
+        NetworkError(.duplicateRequest, phase: .preparing, message: "run \(id) is under way", runID: id)
+            .asked(core.template.method, core.template.url)
+    }
+
     /// Unique in the process.
     public var id: UInt64 { core.id }
 
     /// Ends the run; the answer says what that achieved (G3). Success, failure, progress and delegate are not called any more; `onEnd` is,
     /// later, on the delivery executor. Never blocks; any thread; idempotent.
     @discardableResult
-    public func cancel() -> CancelResult { core.cancel(.explicit) }
+    public func cancel() -> Run.CancelResult { core.cancel(.explicit) }
 
     /// Cancels, and returns when no callback of this run is executing any more. Do not call it from inside one of them.
     @discardableResult
-    public func cancelAndWait() async -> CancelResult {
+    public func cancelAndWait() async -> Run.CancelResult {
         let result = core.cancel(.explicit)
         await core.agent.ended(core)
         return result
@@ -49,30 +55,32 @@ public final class Run: Sendable {
         return self
     }
 
-    public var status: RunStatus { core.status }
+    public var status: Run.Status { core.status }
 }
 
-/// A snapshot of a run.
-public struct RunStatus: Sendable, CustomStringConvertible {
-    /// Where it is. New stages may be added; keep a default when you switch.
-    public enum Stage: String, Sendable {
-        case created, queued, transferring, waitingToRetry, decoding, delivering, suspended, ended, cancelled
+extension Run {
+    /// A snapshot of a run.
+    public struct Status: Sendable, CustomStringConvertible {
+        /// Where it is. New stages may be added; keep a default when you switch.
+        public enum Stage: String, Sendable {
+            case created, queued, transferring, waitingToRetry, decoding, delivering, suspended, ended, cancelled
+        }
+
+        public let stage: Stage
+        public let attempt: Int
+        public let isSuspended: Bool
+        public let cancelReason: CancelReason?
+        /// Started and neither ended nor cancelled.
+        public var isExecuting: Bool { ![.created, .ended, .cancelled].contains(stage) }
+
+        public var description: String { "\(stage.rawValue), attempt \(attempt)\(cancelReason.map { " (\($0))" } ?? "")" }
     }
-
-    public let stage: Stage
-    public let attempt: Int
-    public let isSuspended: Bool
-    public let cancelReason: CancelReason?
-    /// Started and neither ended nor cancelled.
-    public var isExecuting: Bool { ![.created, .ended, .cancelled].contains(stage) }
-
-    public var description: String { "\(stage.rawValue), attempt \(attempt)\(cancelReason.map { " (\($0))" } ?? "")" }
 }
 
 extension RunCore {
-    package var status: RunStatus {
+    package var status: Run.Status {
         let state = gateState
-        let stage: RunStatus.Stage =
+        let stage: Run.Status.Stage =
             switch state.phase {
             case .created: .created
             case .ended: .ended
@@ -89,7 +97,7 @@ extension RunCore {
                 }
             }
         let isCancelled = stage == .cancelled
-        return RunStatus(stage: stage, attempt: attemptNumber, isSuspended: isSuspended, cancelReason: isCancelled ? reason : nil)
+        return Run.Status(stage: stage, attempt: attemptNumber, isSuspended: isSuspended, cancelReason: isCancelled ? reason : nil)
     }
 }
 

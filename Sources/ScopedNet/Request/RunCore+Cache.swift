@@ -120,7 +120,7 @@ extension RunCore {
         goToNetwork()
     }
 
-    func note(_ status: CacheStatus) {
+    func note(_ status: ResponseCache.Status) {
         drive.cacheStatus = status
         feed?.push(observed: .cacheDecided(status), from: self)
     }
@@ -307,7 +307,7 @@ extension RunCore {
         guard let visit = drive.cache else { return }
         defer { endFlight() }
         drive.cache = nil
-        note(drive.cacheStatus ?? CacheStatus(forward: visit.forward.reason))
+        note(drive.cacheStatus ?? ResponseCache.Status(forward: visit.forward.reason))
         if !visit.isRefresh, !hasStream, result.error == nil { visit.cache.count { $0.misses += 1 } }
         guard visit.stores, mayStoreValue(result) else { return }
         if template.destination != nil, let path = drive.committed?.destination {

@@ -77,7 +77,10 @@ extension RunCore {
         }
     }
 
-    private func goOn(with answer: ChallengeAnswer, _ context: ChallengeContext, _ head: ResponseHead, _ result: TransferResult) {
+    private func goOn(
+        with answer: AuthenticationChallenge.Answer, _ context: AuthenticationChallenge.Context, _ head: ResponseHead,
+        _ result: TransferResult
+    ) {
         guard let state = drive.authentication else { return }
         let plan: RunAuthentication.Plan
         switch answer.kind {
@@ -123,7 +126,7 @@ extension RunCore {
         let last = exchange
         guard let body = last.body, !body.isReplayable else { return sendAgain(answer, result, batch: batch) }
         guard canReplayBody else { return refuseForBody(result, batch: batch) }
-        let replay = BodyReplayRequest(runID: id, reason: .challenge, url: last.url.string, method: last.method)
+        let replay = RequestHooks.BodyReplayRequest(runID: id, reason: .challenge, url: last.url.string, method: last.method)
         replayBody(body, replay) { run, another in
             guard case .new(let body)? = another else { return run.refuseForBody(result, batch: nil) }
             do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result, batch: nil) }

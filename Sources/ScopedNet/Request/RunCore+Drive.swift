@@ -324,8 +324,8 @@ extension RunCore {
         do throws(NetworkError) { try template.options.access.check(target, phase: .receiving) } catch {
             return .failed(redirectError(error.code, error.message))
         }
-        let visit = RedirectContext.Visit(method: exchange.method.rawValue, url: exchange.url.string)
-        let context = RedirectContext(
+        let visit = RedirectPolicy.Context.Visit(method: exchange.method.rawValue, url: exchange.url.string)
+        let context = RedirectPolicy.Context(
             status: head.status, location: target.string, visits: drive.visits + [visit], hasBody: exchange.body != nil,
             isBodyReplayable: canReplayBody, setsCookie: head["set-cookie"] != nil)
         StepDoor.pass(.redirectDecided, id)
@@ -341,7 +341,7 @@ extension RunCore {
         }
     }
 
-    func follow(_ next: NextExchange, visit: RedirectContext.Visit) throws(NetworkError) {
+    func follow(_ next: NextExchange, visit: RedirectPolicy.Context.Visit) throws(NetworkError) {
         // Here, where every way comes along: the program may have changed where it goes.
         try template.options.access.check(next.url, phase: .receiving)
         try checkTrust(next.url)
@@ -363,7 +363,7 @@ extension RunCore {
         NetworkError(code, phase: .receiving, message: message, runID: id, attempt: exchange.attempt)
     }
 
-    func code(of reason: RedirectReason) -> NetworkError.Code {
+    func code(of reason: RedirectPolicy.Reason) -> NetworkError.Code {
         switch reason {
         case .loop: .redirectLoop
         case .bodyNotReplayable: .bodyNotReplayable
@@ -376,10 +376,10 @@ extension RunCore {
 
     private func retry(_ result: TransferResult, batch: DeliveryBatch?) -> Bool {
         if result.error == nil, let head = result.head, template.options.validation.accepts(head.status) { return false }
-        guard let outcome = RetryContext.Outcome(result, accepts: template.options.validation) else { return false }
+        guard let outcome = RetryPolicy.Context.Outcome(result, accepts: template.options.validation) else { return false }
         let policy = template.options.retry
         let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))
-        var context = RetryContext(attempt: exchange.attempt, outcome: outcome, isIdempotent: template.isIdempotent(exchange.method))
+        var context = RetryPolicy.Context(attempt: exchange.attempt, outcome: outcome, isIdempotent: template.isIdempotent(exchange.method))
         context.silentReconnects = drive.silentReconnects
         context.isBodyReplayable = canReplayBody
         context.mayHaveReachedServer = result.error?.mayHaveReachedServer ?? true
@@ -418,7 +418,7 @@ extension RunCore {
         }
     }
 
-    private func retryTiming(_ wait: Duration, _ context: RetryContext) -> RetryTiming {
+    private func retryTiming(_ wait: Duration, _ context: RetryPolicy.Context) -> RetryTiming {
         guard case .failure = context.outcome else { return .after(wait) }
         var longest = template.options.retry.backoffCap
         if let deadline = template.options.retry.deadline { longest = min(longest, deadline - context.elapsed) }
@@ -465,7 +465,7 @@ extension RunCore {
     }
 }
 
-extension RetryContext.Outcome {
+extension RetryPolicy.Context.Outcome {
     /// Nil when there is nothing a retry could mend.
     fileprivate init?(_ result: TransferResult, accepts validation: StatusValidation) {
         if let error = result.error {
@@ -479,7 +479,7 @@ extension RetryContext.Outcome {
 }
 
 extension NetworkError {
-    package var retryTrigger: RetryTrigger? {
+    package var retryTrigger: RetryPolicy.Trigger? {
         switch code {
         case .nameNotResolved, .proxyNotResolved: .nameResolution
         case .connectionRefused, .connectionFailed, .proxyFailed: .connect

@@ -104,7 +104,7 @@ private final class RunLink: BagMember, @unchecked Sendable {
         super.init()
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { run.closeGate(reason) }
+    override func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { run.closeGate(reason) }
     override func tearDown(_ reason: CancelReason) { run.tearDown(reason) }
     override func stopWork() { run.stopWork() }
 }

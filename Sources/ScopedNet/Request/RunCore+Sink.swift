@@ -5,7 +5,8 @@ extension RunCore: TransferSink {
         switch milestone {
         case .reconnected:
             drive.silentReconnects += 1
-            feed.push(observed: .retryDecided(reason: RetryReason.staleConnection.description, after: .zero), from: self, batch: batch)
+            feed.push(
+                observed: .retryDecided(reason: RetryPolicy.Reason.staleConnection.description, after: .zero), from: self, batch: batch)
         case .trustReported(let failure): feed.push(observed: .trustReported(failure), from: self, batch: batch)
         case .informational(let head): feed.push(observed: .informational(head), from: self, batch: batch)
         case .connected(let timings):

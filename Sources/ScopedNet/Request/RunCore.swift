@@ -74,13 +74,13 @@ package final class RunCore: BagMember, @unchecked Sendable {
 
     struct DriveState {
         var silentReconnects = 0
-        var visits: [RedirectContext.Visit] = []
+        var visits: [RedirectPolicy.Context.Visit] = []
         /// Of a download to a file.
         var download: DownloadState?
         var hasBegun = false
         /// While an exchange is on its way through the cache to the server.
         var cache: CacheVisit?
-        var cacheStatus: CacheStatus?
+        var cacheStatus: ResponseCache.Status?
         /// It refreshes what its owner has been given already.
         var isRefresh = false
         /// It has waited for another run's answer, or found that it had just come.
@@ -136,7 +136,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
         let id = Identifier.next()
         var feed: EventFeed?
         if wantsEvents || wantsProgress || !observers.isEmpty {
-            let info = RunInfo(
+            let info = Run.Info(
                 id: id, requestID: requestID, method: template.method.rawValue, url: template.url.description,
                 headers: template.fields, scope: scope ?? TaskScope.bag?.label, release: template.options.release,
                 tag: template.options.tag, userInfo: template.options.userInfo, origin: origin.description)
@@ -242,14 +242,14 @@ package final class RunCore: BagMember, @unchecked Sendable {
         return closedBag == nil || leadsOthers
     }
 
-    package func cancel(_ reason: CancelReason) -> CancelResult {
+    package func cancel(_ reason: CancelReason) -> Run.CancelResult {
         let (result, aftermath) = closeGate(reason)
         StepDoor.pass(.gateShut, id)
         settle(aftermath, reason)
         return result
     }
 
-    override package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) {
+    override package func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) {
         let keepsWork = keepsWork(reason)
         StepDoor.pass(.gateAsked, id)
         var action = step { $0.cancel(reason: reason.name.rawValue, keepsWork: keepsWork) }

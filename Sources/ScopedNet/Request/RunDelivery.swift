@@ -268,14 +268,14 @@ extension RunDelivery {
 }
 
 extension RequestDelegate {
-    fileprivate func tell(_ info: RunInfo, _ outcome: RunOutcome) {
+    fileprivate func tell(_ info: Run.Info, _ outcome: RunOutcome) {
         switch outcome {
         case .success(let response): request(info, didSucceedWith: response.anyValue, response: response.parts.head)
         case .failure(let error): request(info, didFailWith: error)
         }
     }
 
-    fileprivate func tell(_ info: RunInfo, _ entry: EventFeed.Entry) {
+    fileprivate func tell(_ info: Run.Info, _ entry: EventFeed.Entry) {
         switch entry {
         case .start: requestDidStart(info)
         case .head(let head): request(info, didReceiveHead: head)

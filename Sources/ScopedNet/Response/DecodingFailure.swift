@@ -12,8 +12,8 @@ enum DecodingFailure {
 
     private static func detail(of error: any Error) -> String? {
         switch error {
-        case let error as JSONShapeError: error.mismatches.isEmpty ? nil : error.description
-        case let error as EmptyBodyError: error.description
+        case let error as JSONShape.ShapeError: error.mismatches.isEmpty ? nil : error.description
+        case let error as NetworkError.EmptyBody: error.description
         case let error as DecodingError: detail(of: error)
         default: nil
         }
@@ -42,7 +42,7 @@ enum DecodingFailure {
         }
     }
 
-    /// Members and indices from the top, which is `$`, as ``JSONMismatch/path`` has them.
+    /// Members and indices from the top, which is `$`, as ``JSONShape/Mismatch/path`` has them.
     private static func path(_ keys: [any CodingKey]) -> String {
         keys.reduce(into: "$") { path, key in path += key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }
     }

@@ -4,10 +4,10 @@ extension NetworkError {
     /// What a server said about its refusal: the body of an unacceptable or undecodable response, as the decoder's value. What media types
     /// that expects does not matter here.
     ///
-    /// - Throws: what the decoder throws, and ``EmptyBodyError`` where there is no body. Only the first `errorBodyBytes` of it are there (64
+    /// - Throws: what the decoder throws, and ``NetworkError/EmptyBody`` where there is no body. Only the first `errorBodyBytes` of it are there (64
     ///   KiB by default).
     public func decoded<Value: Sendable>(by decoder: ResponseDecoder<Value>) throws -> Value {
-        guard let response, let body else { throw EmptyBodyError(expected: "\(Value.self)") }
+        guard let response, let body else { throw NetworkError.EmptyBody(expected: "\(Value.self)") }
         return try decoder.resolved(with: json ?? .standard).make(response, body)
     }
 

@@ -63,7 +63,9 @@ extension NetworkError {
     }
 
     private func decode<Expected: Document>(_ type: Expected.Type, _ body: Data) -> (any Document)? {
-        try? (json ?? .standard).decoder().decode(type, from: body)
+        // The members of RFC 9457 have names of their own, whatever the session's are.
+        let decoder = type == ProblemDetails.self ? JSONDecoder() : (json ?? .standard).decoder()
+        return try? decoder.decode(type, from: body)
     }
 
     /// The problem document that came with the response (RFC 9457), whatever the session expects.

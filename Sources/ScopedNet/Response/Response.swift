@@ -25,7 +25,7 @@ public struct Response<Value: Sendable>: Sendable {
     public var url: String { known.parts.url }
     public var source: Source { known.parts.source }
     /// What the response cache did about it (RFC 9211); nil without a cache.
-    public var cacheStatus: CacheStatus? { known.parts.cacheStatus }
+    public var cacheStatus: ResponseCache.Status? { known.parts.cacheStatus }
 
     public var status: Int { head.status }
     /// The header fields, parsed anew at each call: keep the result when you need several.
@@ -74,7 +74,7 @@ package struct ResponseParts: Sendable {
     package var attempts: AttemptList
     package var url: String
     package var source = ResponseSource.network
-    package var cacheStatus: CacheStatus?
+    package var cacheStatus: ResponseCache.Status?
     /// Where the body was put, if that is a file.
     package var file: FileSink?
     /// Since the start of the run.

@@ -12,7 +12,7 @@ extension ResponseDecoder where Value == ResponseHead {
     public static var head: Self { Self(immediately: { (head: ResponseHead, _: Data) in head }, wantsBody: false) }
 }
 
-extension ResponseDecoder where Value == DataOrFile {
+extension ResponseDecoder where Value == RequestHooks.DataOrFile {
     /// The body as it is, or the file that a disposition hook had it put in.
     public static var dataOrFile: Self {
         placing { (path: String?, body: Data) in path.map { .file(URL(filePath: $0)) } ?? .data(body) }
@@ -36,21 +36,23 @@ extension ResponseDecoder where Value == String {
     }
 }
 
-/// The body is empty, and the value has no form for that.
-public struct EmptyBodyError: Error, CustomStringConvertible {
-    /// The type of the value.
-    public let expected: String
+extension NetworkError {
+    /// The body is empty, and the value has no form for that.
+    public struct EmptyBody: Error, CustomStringConvertible {
+        /// The type of the value.
+        public let expected: String
 
-    package init(expected: String) { self.expected = expected }
+        package init(expected: String) { self.expected = expected }
 
-    public var description: String { "the body is empty, and \(expected) was expected" }
+        public var description: String { "the body is empty, and \(expected) was expected" }
+    }
 }
 
 extension ResponseDecoder where Value: Decodable {
     /// A JSON document (RFC 8259): `application/json`, `text/json`, `text/javascript` and what ends in `+json`.
     ///
     /// An empty body, or one of white space, is nil for an optional value and ``JSONValue/null`` for a ``JSONValue``, and else an
-    /// ``EmptyBodyError``.
+    /// ``NetworkError/EmptyBody``.
     ///
     /// - Parameter decoder: makes the decoder of each response; by default that of the session (``Session/Configuration/json``).
     public static func json(_ type: Value.Type = Value.self, decoder: (@Sendable () -> JSONDecoder)? = nil) -> ResponseDecoder<Value> {
@@ -69,7 +71,7 @@ extension ResponseDecoder where Value: Decodable {
 
     /// A property list, XML or binary: `application/x-plist`.
     ///
-    /// An empty body is nil for an optional value, and else an ``EmptyBodyError``.
+    /// An empty body is nil for an optional value, and else an ``NetworkError/EmptyBody``.
     ///
     /// - Parameter decoder: made anew for each response.
     public static func propertyList(
@@ -86,7 +88,7 @@ extension ResponseDecoder where Value: Decodable {
     /// What an empty body stands for.
     private static func nothing() throws -> Value {
         if let type = Value.self as? any ExpressibleByNilLiteral.Type, let value = type.init(nilLiteral: ()) as? Value { return value }
-        throw EmptyBodyError(expected: "\(Value.self) (where that may be, ask for \(Value.self)?)")
+        throw NetworkError.EmptyBody(expected: "\(Value.self) (where that may be, ask for \(Value.self)?)")
     }
 }
 
@@ -94,7 +96,7 @@ extension ResponseDecoder where Value == JSONValue {
     /// A JSON document without a type of its own.
     ///
     /// - Parameters:
-    ///   - shape: what it must look like; what does not is a ``JSONShapeError``. An empty body is ``JSONValue/null`` all the same. Default:
+    ///   - shape: what it must look like; what does not is a ``JSONShape/ShapeError``. An empty body is ``JSONValue/null`` all the same. Default:
     ///     anything goes.
     ///   - removesNulls: see ``JSONValue/removingNulls()``; done after the check. Default: false.
     ///   - allowsFragments: whether a document may be a lone string, number, boolean or null, as RFC 8259 has it. Default: true.
@@ -108,10 +110,10 @@ extension ResponseDecoder where Value == JSONValue {
                 if body.allSatisfy(isJSONSpace) { return .null }
                 let value = try plain.make(head, body)
                 if !allowsFragments, value.isFragment {
-                    throw JSONShapeError(mismatches: [JSONMismatch(path: "$", expected: "an object or an array", found: value)])
+                    throw JSONShape.ShapeError(mismatches: [JSONShape.Mismatch(path: "$", expected: "an object or an array", found: value)])
                 }
                 let mismatches = shape.mismatches(in: value)
-                guard mismatches.isEmpty else { throw JSONShapeError(mismatches: mismatches) }
+                guard mismatches.isEmpty else { throw JSONShape.ShapeError(mismatches: mismatches) }
                 return removesNulls ? value.removingNulls() : value
             }
         }

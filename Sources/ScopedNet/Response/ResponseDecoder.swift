@@ -79,7 +79,7 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
     ///
     /// Members whose media types are not the response's are not tried, unless that leaves none, as where ``ContentTypeValidation/any`` lets the
     /// response pass. When none can, the error's `underlying` is a
-    /// ``CompoundDecodingError`` with what each of them said.
+    /// ``NetworkError/CompoundDecoding`` with what each of them said.
     public static func first(of decoders: ResponseDecoder...) -> ResponseDecoder { first(of: decoders) }
 
     /// The value of the first that can make one.
@@ -107,19 +107,21 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
                     }
                     do { return try decoder.make(head, body) } catch { errors.append(error) }
                 }
-                throw CompoundDecodingError(errors: errors)
+                throw NetworkError.CompoundDecoding(errors: errors)
             }, types: all)
     }
 }
 
-/// Why no member of a compound decoder could make a value.
-public struct CompoundDecodingError: Error, CustomStringConvertible {
-    /// What each member threw, in their order.
-    public let errors: [any Error]
+extension NetworkError {
+    /// Why no member of a compound decoder could make a value.
+    public struct CompoundDecoding: Error, CustomStringConvertible {
+        /// What each member threw, in their order.
+        public let errors: [any Error]
 
-    public var description: String {
-        errors.isEmpty
-            ? "there is no decoder" : errors.enumerated().map { "decoder \($0.offset + 1): \($0.element)" }.joined(separator: "; ")
+        public var description: String {
+            errors.isEmpty
+                ? "there is no decoder" : errors.enumerated().map { "decoder \($0.offset + 1): \($0.element)" }.joined(separator: "; ")
+        }
     }
 }
 

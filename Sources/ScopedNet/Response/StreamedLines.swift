@@ -10,10 +10,10 @@ public struct StreamedLines: AsyncSequence, Sendable {
     public typealias Element = String
     public typealias Failure = NetworkError
 
-    private let bytes: StreamedBytes
+    private let bytes: StreamedResponse.Bytes
     private let limit: Int
 
-    init(_ bytes: StreamedBytes, limit: Int) {
+    init(_ bytes: StreamedResponse.Bytes, limit: Int) {
         self.bytes = bytes
         self.limit = limit
     }
@@ -21,14 +21,14 @@ public struct StreamedLines: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes, limit: limit) }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private var pieces: StreamedBytes.AsyncIterator
+        private var pieces: StreamedResponse.Bytes.AsyncIterator
         private var splitter: LineSplitter
         private let stream: BodyStream
         private let runID: UInt64
         private let limit: Int
         private var isOver = false
 
-        init(_ bytes: StreamedBytes, limit: Int) {
+        init(_ bytes: StreamedResponse.Bytes, limit: Int) {
             pieces = bytes.makeAsyncIterator()
             splitter = LineSplitter(limit: limit)
             stream = bytes.bodyStream
@@ -63,7 +63,7 @@ public struct StreamedLines: AsyncSequence, Sendable {
     }
 }
 
-extension StreamedBytes {
+extension StreamedResponse.Bytes {
     /// The lines of the body, each of at most a mebibyte.
     public var lines: StreamedLines { lines(maxBytes: 1 << 20) }
 

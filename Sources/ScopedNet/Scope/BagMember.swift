@@ -50,7 +50,7 @@ package class BagMember: @unchecked Sendable {
     /// First pass of a bag's end: no call of this member starts after it returns. Calls nobody.
     ///
     /// A member that adds nothing has no calls and no work to end.
-    package func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.alreadyEnded, .none) }
+    package func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { (.alreadyEnded, .none) }
 
     /// Second pass, for members whose gate was closed by the first.
     package func tearDown(_ reason: CancelReason) {}
@@ -244,7 +244,7 @@ package final class BagStorage: Sendable {
     }
 
     /// Ends the bag for ever, and then those in it.
-    package func end(_ reason: CancelReason) -> CancelSummary {
+    package func end(_ reason: CancelReason) -> DeallocBag.CancelSummary {
         var children: [BagStorage] = []
         let summary = endAlone(reason, &children)
         Self.end(&children, reason)
@@ -262,17 +262,17 @@ package final class BagStorage: Sendable {
         while bags.popLast() != nil {}
     }
 
-    private func endAlone(_ reason: CancelReason, _ children: inout [BagStorage]) -> CancelSummary {
+    private func endAlone(_ reason: CancelReason, _ children: inout [BagStorage]) -> DeallocBag.CancelSummary {
         let (list, _) = takeAll(ending: reason)
         guard list.count > Self.immediateTearDown else { return list.cancel(reason, &children) }
-        var summary = CancelSummary()
+        var summary = DeallocBag.CancelSummary()
         summary.tearingDown = list.count
         list.cancelInBackground(reason)
         return summary
     }
 
     /// Cancels the members of this moment; the bag stays open.
-    package func cancelAll(_ reason: CancelReason) -> CancelSummary {
+    package func cancelAll(_ reason: CancelReason) -> DeallocBag.CancelSummary {
         var children: [BagStorage] = []
         let summary = takeAll(ending: nil).0.cancel(reason, &children)
         Self.end(&children, reason)
@@ -338,9 +338,9 @@ private struct TakenList: @unchecked Sendable {
     /// All gates close before anything is torn down: a closure released here may look at its siblings.
     ///
     /// - Parameter children: gets the bags among the members, which the caller ends.
-    func cancel(_ reason: CancelReason, _ children: inout [BagStorage]) -> CancelSummary {
+    func cancel(_ reason: CancelReason, _ children: inout [BagStorage]) -> DeallocBag.CancelSummary {
         StepDoor.pass(.listTaken, 0)
-        var summary = CancelSummary()
+        var summary = DeallocBag.CancelSummary()
         var doomed: [(member: BagMember, aftermath: BagMember.Aftermath)] = []
         var next = head
         while let reference = next {

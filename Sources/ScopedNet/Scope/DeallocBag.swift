@@ -46,11 +46,11 @@ public final class DeallocBag: Sendable {
 
     /// Cancels what is inside now. The bag can be used again.
     @discardableResult
-    public func cancelAll() -> CancelSummary { storage.cancelAll(.explicit) }
+    public func cancelAll() -> DeallocBag.CancelSummary { storage.cancelAll(.explicit) }
 
     /// Does now what the deinit would do. Whatever is inserted later is cancelled at once and sends no byte.
     @discardableResult
-    public func end(_ reason: CancelReason = .ownerReleased) -> CancelSummary { storage.end(reason) }
+    public func end(_ reason: CancelReason = .ownerReleased) -> DeallocBag.CancelSummary { storage.end(reason) }
 
     /// A bag that ends with this one, or earlier by itself.
     public func child(label: String? = nil, fileID: StaticString = #fileID, line: Int = #line) -> DeallocBag {
@@ -70,10 +70,10 @@ public final class DeallocBag: Sendable {
     ///
     /// - Returns: a token to take it out again. In an ended bag the item is cancelled at once.
     @discardableResult
-    public func insert(_ item: some Cancellable) -> BagToken {
+    public func insert(_ item: some Cancellable) -> DeallocBag.Token {
         let member = ForeignMember(item)
         if !storage.insert(member) { item.cancel() }
-        return BagToken(member: member)
+        return DeallocBag.Token(member: member)
     }
 
     /// Runs a task that is cancelled with the bag and leaves it when it is done.
@@ -106,12 +106,14 @@ extension DeallocBag: CensusMember {
     }
 }
 
-/// Takes a foreign item out of its bag again. Dropping the token leaves the item in.
-public struct BagToken: Sendable {
-    fileprivate let member: ForeignMember
+extension DeallocBag {
+    /// Takes a foreign item out of its bag again. Dropping the token leaves the item in.
+    public struct Token: Sendable {
+        fileprivate let member: ForeignMember
 
-    /// The bag lets go of the item without cancelling it. Idempotent.
-    public func remove() { member.remove() }
+        /// The bag lets go of the item without cancelling it. Idempotent.
+        public func remove() { member.remove() }
+    }
 }
 
 /// A foreign item in a bag.
@@ -136,7 +138,7 @@ private final class ForeignMember: BagMember, @unchecked Sendable {
         }
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
+    override func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
 }
 
@@ -165,7 +167,7 @@ private final class TaskMember: BagMember, @unchecked Sendable {
         }
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
+    override func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
 }
 
@@ -181,6 +183,6 @@ private final class ChildLink: BagMember, @unchecked Sendable {
 
     override var asBag: BagStorage? { storage }
     // The child's gate is the parent's too (`BagStorage.isClosed` asks upwards), so it is closed already.
-    override func closeGate(_ reason: CancelReason) -> (result: CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
+    override func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { _ = storage.end(reason) }
 }

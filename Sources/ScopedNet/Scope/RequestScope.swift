@@ -9,7 +9,7 @@ public struct RequestScope: ~Copyable, Sendable {
 
     /// Ends the scope before its place does.
     @discardableResult
-    public consuming func end() -> CancelSummary { bag.end(.ownerReleased) }
+    public consuming func end() -> DeallocBag.CancelSummary { bag.end(.ownerReleased) }
 
     deinit { bag.end(.ownerReleased) }
 }

@@ -58,7 +58,9 @@ extension CurlEasy {
 
     /// Once the transfer has ended by it.
     func deliverTrustFailure(_ error: NetworkError?) {
-        guard let failure = error?.underlying as? TrustFailure, let transfer, let sink, transfer.wantsMilestones else { return }
+        guard let failure = error?.underlying as? SecurityPolicy.TrustFailure, let transfer, let sink, transfer.wantsMilestones else {
+            return
+        }
         sink.transfer(transfer.id, didReach: .trustReported(failure), batch: loop.batch)
     }
 }
@@ -68,11 +70,11 @@ extension CurlError {
     ///
     /// - Parameter suspected: what libcurl's own code and text say.
     func trustError(_ suspected: NetworkError.Code, _ text: String) -> NetworkError? {
-        let found: TrustFailure
+        let found: SecurityPolicy.TrustFailure
         if let failure = easy.trustCheck?.failure, Self.endsHandshake(code) {
             found = failure
         } else {
-            let reason: TrustFailure.Reason
+            let reason: SecurityPolicy.TrustFailure.Reason
             switch suspected {
             case .certificateUntrusted: reason = .untrusted
             case .certificateExpired: reason = .expired
@@ -91,9 +93,9 @@ extension CurlError {
     }
 
     /// libcurl rejected it for itself, or its TLS library shows nobody what it verifies.
-    private func unseen(_ reason: TrustFailure.Reason, _ text: String) -> TrustFailure {
+    private func unseen(_ reason: SecurityPolicy.TrustFailure.Reason, _ text: String) -> SecurityPolicy.TrustFailure {
         let url = easy.transferURL
-        return TrustFailure(
+        return SecurityPolicy.TrustFailure(
             host: HostPatterns<Never>.bare(url?.host ?? ""), port: url?.port ?? 0, reason: reason, isReportOnly: false,
             verifyCode: Int32(truncatingIfNeeded: easy.number(CURLINFO_SSL_VERIFYRESULT)), verifyText: text, chain: [])
     }

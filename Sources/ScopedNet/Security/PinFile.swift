@@ -1,13 +1,13 @@
 import FoundationEssentials
 import Glibc
 
-/// Certificates from where ``PinnedCertificate`` says they are. Blocks on files: never on the network thread.
+/// Certificates from where ``SecurityPolicy/PinnedCertificate`` says they are. Blocks on files: never on the network thread.
 enum PinFile {
     /// No set of pins is as large; a wrong path may lead to a log of gigabytes.
     static let limit = 4 << 20
 
     /// - Returns: at least one certificate in DER, not yet looked at.
-    static func certificates(_ source: PinnedCertificate) throws(NetworkError) -> [[UInt8]] {
+    static func certificates(_ source: SecurityPolicy.PinnedCertificate) throws(NetworkError) -> [[UInt8]] {
         switch source {
         case .der(let data): return [Array(data)]
         case .pem(let text): return try parse(Array(text.utf8), "the pinned PEM text")
@@ -57,6 +57,6 @@ extension NetworkError {
     }
 
     fileprivate static func unreadablePin(_ path: String, _ code: Int32) -> NetworkError {
-        .invalidPin("cannot read \(path): \(String(cString: strerror(code)))", SystemError(code: code))
+        .invalidPin("cannot read \(path): \(String(cString: strerror(code)))", NetworkError.SystemError(code: code))
     }
 }

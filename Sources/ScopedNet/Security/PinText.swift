@@ -10,7 +10,7 @@ struct PinText: Hashable, Sendable {
 
     init(digest: [UInt8]) { self.digest = digest }
 
-    /// - Returns: nil for anything but the three forms of ``PublicKeyPin/sha256(_:)``. Nothing is guessed: a pin that is read as another one
+    /// - Returns: nil for anything but the three forms of ``SecurityPolicy/PublicKeyPin/sha256(_:)``. Nothing is guessed: a pin that is read as another one
     ///   locks out the right server.
     init?(_ text: String) {
         let bytes = Array(text.utf8)

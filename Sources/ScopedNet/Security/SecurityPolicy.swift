@@ -12,10 +12,10 @@ public struct SecurityPolicy: Sendable, Hashable {
         case system
         /// These certificates are the only anchors: the chain must lead to one of them, be it root, intermediate or the server's own, and be
         /// valid up to there, also with ``TLSConfiguration/dangerouslyAcceptsAnyCertificate``.
-        case certificates([PinnedCertificate])
+        case certificates([SecurityPolicy.PinnedCertificate])
         /// As `system`, and at least one certificate of the verified chain has one of these keys (RFC 7469 section 2.6). Have a backup among
         /// them: the hash of a key that is in use nowhere yet.
-        case publicKeys([PublicKeyPin], mode: Mode = .enforce)
+        case publicKeys([SecurityPolicy.PublicKeyPin], mode: Mode = .enforce)
     }
 
     /// What follows when no pinned key is found.

@@ -25,9 +25,9 @@ final class TrustCheck {
     /// The server, or a proxy that speaks TLS; both where the connection to the one leads through the other.
     private let peers: [Peer]
     /// What ends the handshake.
-    private(set) var failure: TrustFailure?
+    private(set) var failure: SecurityPolicy.TrustFailure?
     /// What report-only mode found.
-    private(set) var report: TrustFailure?
+    private(set) var report: SecurityPolicy.TrustFailure?
     /// The peer said that it would send no more (close_notify, RFC 8446 section 6.1).
     private(set) var heardCloseNotify = false
 
@@ -43,7 +43,7 @@ final class TrustCheck {
 
     func noteCloseNotify() { heardCloseNotify = true }
 
-    func takeReport() -> TrustFailure? {
+    func takeReport() -> SecurityPolicy.TrustFailure? {
         defer { report = nil }
         return report
     }
@@ -112,8 +112,8 @@ final class TrustCheck {
         return (first, true)
     }
 
-    private func unknownPeer(_ verification: OpaquePointer) -> TrustFailure {
-        TrustFailure(
+    private func unknownPeer(_ verification: OpaquePointer) -> SecurityPolicy.TrustFailure {
+        SecurityPolicy.TrustFailure(
             host: peers.first?.host ?? "", port: peers.first?.port ?? 0, reason: .untrusted, isReportOnly: false,
             verifyCode: X509_V_ERR_APPLICATION_VERIFICATION,
             verifyText: "it cannot be told whether the proxy answers or the server behind it",
@@ -138,23 +138,23 @@ final class TrustCheck {
     // MARK: The chain
 
     private static func failure(
-        _ peer: Peer, _ reason: TrustFailure.Reason, _ evidence: TrustDecision.Evidence, isReportOnly: Bool = false
-    ) -> TrustFailure {
+        _ peer: Peer, _ reason: SecurityPolicy.TrustFailure.Reason, _ evidence: TrustDecision.Evidence, isReportOnly: Bool = false
+    ) -> SecurityPolicy.TrustFailure {
         let text = evidence.isVerified ? "" : String(cString: X509_verify_cert_error_string(Int(evidence.verifyCode)))
-        return TrustFailure(
+        return SecurityPolicy.TrustFailure(
             host: peer.host, port: peer.port, reason: reason, isReportOnly: isReportOnly, verifyCode: evidence.verifyCode, verifyText: text,
             chain: evidence.chain)
     }
 
     /// What was built, where it was built to its end; else what the server sent.
-    private static func chain(_ verification: OpaquePointer, isVerified: Bool) -> [ServerCertificate] {
+    private static func chain(_ verification: OpaquePointer, isVerified: Bool) -> [SecurityPolicy.ServerCertificate] {
         let built = isVerified ? X509_STORE_CTX_get0_chain(verification) : nil
         var found = certificates(of: built)
         if found.isEmpty { found = certificates(of: X509_STORE_CTX_get0_untrusted(verification)) }
         return found
     }
 
-    private static func certificates(of stack: OpaquePointer?) -> [ServerCertificate] {
+    private static func certificates(of stack: OpaquePointer?) -> [SecurityPolicy.ServerCertificate] {
         guard let stack else { return [] }
         return (0..<stls_chain_count(stack)).compactMap { index in
             guard let certificate = stls_chain_at(stack, index) else { return nil }
@@ -165,7 +165,7 @@ final class TrustCheck {
                 var next = buffer.baseAddress
                 return i2d_X509(certificate, &next)
             }
-            return written == count ? ServerCertificate(der: Data(bytes)) : nil
+            return written == count ? SecurityPolicy.ServerCertificate(der: Data(bytes)) : nil
         }
     }
 }

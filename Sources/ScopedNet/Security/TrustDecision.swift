@@ -1,8 +1,8 @@
 /// Whether a server is the right one: what was found out about its chain in, the verdict out. (pure)
 enum TrustDecision: Hashable {
     case accept
-    case report(TrustFailure.Reason)
-    case reject(TrustFailure.Reason)
+    case report(SecurityPolicy.TrustFailure.Reason)
+    case reject(SecurityPolicy.TrustFailure.Reason)
 
     /// What is asked of a host, with all pins read.
     enum Rule: Hashable, Sendable {
@@ -35,7 +35,7 @@ enum TrustDecision: Hashable {
         /// The server's own certificate is for this host.
         var matchesHost: Bool
         /// The server's own certificate first; the verified chain where `verifyCode` is 0.
-        var chain: [ServerCertificate]
+        var chain: [SecurityPolicy.ServerCertificate]
 
         var isVerified: Bool { verifyCode == 0 }
     }
@@ -70,7 +70,7 @@ enum TrustDecision: Hashable {
     }
 
     /// X509_V_ERR_* of openssl/x509_vfy.h.
-    static func reason(_ code: Int32) -> TrustFailure.Reason {
+    static func reason(_ code: Int32) -> SecurityPolicy.TrustFailure.Reason {
         switch code {
         case 9, 10: .expired
         case 62, 64: .wrongHost
@@ -79,7 +79,7 @@ enum TrustDecision: Hashable {
     }
 
     /// Where the pins are the anchors, an anchor that is missing (2, 18 to 21, 27) is a pin that is missing.
-    private static func pinnedReason(_ code: Int32) -> TrustFailure.Reason {
+    private static func pinnedReason(_ code: Int32) -> SecurityPolicy.TrustFailure.Reason {
         switch code {
         case 2, 18...21, 27: .pinMismatch
         default: reason(code)

@@ -47,7 +47,7 @@ struct TrustRules {
         }
     }
 
-    private static func digests(_ source: PublicKeyPin) throws(NetworkError) -> [[UInt8]] {
+    private static func digests(_ source: SecurityPolicy.PublicKeyPin) throws(NetworkError) -> [[UInt8]] {
         switch source {
         case .sha256(let text):
             guard let pin = PinText(text) else {

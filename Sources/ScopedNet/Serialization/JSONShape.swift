@@ -27,16 +27,16 @@ public indirect enum JSONShape: Sendable, Hashable {
     static let mostMismatches = 20
 
     /// Where a document is not like this, at most 20 places; empty when it is.
-    public func mismatches(in value: JSONValue) -> [JSONMismatch] {
-        var found: [JSONMismatch] = []
+    public func mismatches(in value: JSONValue) -> [JSONShape.Mismatch] {
+        var found: [JSONShape.Mismatch] = []
         look(at: value, path: "$", isMember: false, &found)
         return found
     }
 
-    private func look(at value: JSONValue, path: @autoclosure () -> String, isMember: Bool, _ found: inout [JSONMismatch]) {
+    private func look(at value: JSONValue, path: @autoclosure () -> String, isMember: Bool, _ found: inout [JSONShape.Mismatch]) {
         guard found.count < Self.mostMismatches else { return }
         switch (self, value) {
-        case (.required(let shape), .null): found.append(JSONMismatch(path: path(), expected: shape.description, found: value))
+        case (.required(let shape), .null): found.append(JSONShape.Mismatch(path: path(), expected: shape.description, found: value))
         case (.any, _), (.string, .string), (.number, .integer), (.number, .double), (.integer, .integer), (.bool, .bool): return
         case (.optional, .null): return
         case (.optional(let shape), _): shape.look(at: value, path: path(), isMember: false, &found)
@@ -47,18 +47,18 @@ public indirect enum JSONShape: Sendable, Hashable {
             for (index, element) in elements.enumerated() {
                 shape.look(at: element, path: "\(path())[\(index)]", isMember: false, &found)
             }
-        default: found.append(JSONMismatch(path: path(), expected: description, found: value))
+        default: found.append(JSONShape.Mismatch(path: path(), expected: description, found: value))
         }
     }
 
-    private func look(at values: [String: JSONValue], for members: [String: JSONShape], path: String, _ found: inout [JSONMismatch]) {
+    private func look(at values: [String: JSONValue], for members: [String: JSONShape], path: String, _ found: inout [JSONShape.Mismatch]) {
         for (name, shape) in members.sorted(by: { $0.key < $1.key }) {
             if let value = values[name] {
                 shape.look(at: value, path: "\(path).\(name)", isMember: true, &found)
             } else if case .optional = shape {
                 continue
             } else if found.count < Self.mostMismatches {
-                found.append(JSONMismatch(path: "\(path).\(name)", expected: shape.description, found: nil))
+                found.append(JSONShape.Mismatch(path: "\(path).\(name)", expected: shape.description, found: nil))
             }
         }
     }
@@ -87,25 +87,29 @@ extension JSONShape: CustomStringConvertible {
     }
 }
 
-/// One place where a document is not what was expected.
-public struct JSONMismatch: Sendable, Hashable, CustomStringConvertible {
-    /// Members and indices from the top, which is `$`: `$.users[3].name`.
-    public let path: String
-    public let expected: String
-    /// Nil when it is missing.
-    public let found: JSONValue?
+extension JSONShape {
+    /// One place where a document is not what was expected.
+    public struct Mismatch: Sendable, Hashable, CustomStringConvertible {
+        /// Members and indices from the top, which is `$`: `$.users[3].name`.
+        public let path: String
+        public let expected: String
+        /// Nil when it is missing.
+        public let found: JSONValue?
 
-    public var description: String {
-        guard let found else { return "\(path) is missing, and should be \(expected)" }
-        return "\(path) should be \(expected), and is \(found.kind)"
+        public var description: String {
+            guard let found else { return "\(path) is missing, and should be \(expected)" }
+            return "\(path) should be \(expected), and is \(found.kind)"
+        }
     }
 }
 
-/// A document is well-formed JSON, and not what was expected.
-public struct JSONShapeError: Error, CustomStringConvertible {
-    public let mismatches: [JSONMismatch]
+extension JSONShape {
+    /// A document is well-formed JSON, and not what was expected.
+    public struct ShapeError: Error, CustomStringConvertible {
+        public let mismatches: [JSONShape.Mismatch]
 
-    public var description: String { mismatches.map(\.description).joined(separator: "; ") }
+        public var description: String { mismatches.map(\.description).joined(separator: "; ") }
+    }
 }
 
 extension JSONValue {

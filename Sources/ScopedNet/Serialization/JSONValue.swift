@@ -84,8 +84,8 @@ extension JSONValue: Codable {
     ///
     /// - Throws: `EncodingError` for nesting beyond 512 levels, which no decoder takes and no stack holds.
     public func encode(to encoder: any Encoder) throws {
-        if !isFragment, encoder.codingPath.count >= ParameterStyle.maxDepth {
-            let reason = "nested more than \(ParameterStyle.maxDepth) levels deep"
+        if !isFragment, encoder.codingPath.count >= Parameters.Style.maxDepth {
+            let reason = "nested more than \(Parameters.Style.maxDepth) levels deep"
             // The error names no value: to print what is left of it would overflow the stack in its turn.
             throw EncodingError.invalidValue("JSONValue", EncodingError.Context(codingPath: [], debugDescription: reason))
         }
@@ -111,8 +111,8 @@ extension JSONValue {
     }
 
     private static func value(_ value: ParameterValue, depth: Int) throws(NetworkError) -> JSONValue {
-        guard depth <= ParameterStyle.maxDepth else {
-            throw .invalidParameters("the parameters are nested more than \(ParameterStyle.maxDepth) levels deep")
+        guard depth <= Parameters.Style.maxDepth else {
+            throw .invalidParameters("the parameters are nested more than \(Parameters.Style.maxDepth) levels deep")
         }
         switch value {
         case .null: return .null

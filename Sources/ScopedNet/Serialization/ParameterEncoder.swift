@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Makes a ``ParameterValue`` of an `Encodable`. (pure)
 struct ParameterEncoder {
-    let dates: ParameterDates
+    let dates: Parameters.Dates
 
     func encode(_ value: some Encodable) throws(NetworkError) -> ParameterValue {
         let node = ParameterNode()
@@ -84,7 +84,7 @@ private final class ParameterNode {
 
 private struct ParameterNodeEncoder: Encoder, SingleValueEncodingContainer {
     let node: ParameterNode
-    let dates: ParameterDates
+    let dates: Parameters.Dates
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -106,9 +106,9 @@ private struct ParameterNodeEncoder: Encoder, SingleValueEncodingContainer {
 
     /// What has a form of its own here, and else what `encode(to:)` makes of it.
     func write<Value: Encodable>(_ value: Value) throws {
-        guard codingPath.count <= ParameterStyle.maxDepth else {
+        guard codingPath.count <= Parameters.Style.maxDepth else {
             throw EncodingError.invalidValue(
-                value, EncodingError.Context(codingPath: [], debugDescription: "nested more than \(ParameterStyle.maxDepth) levels deep"))
+                value, EncodingError.Context(codingPath: [], debugDescription: "nested more than \(Parameters.Style.maxDepth) levels deep"))
         }
         switch value {
         case let value as ParameterValue: node.set(value)

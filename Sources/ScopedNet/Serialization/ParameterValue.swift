@@ -6,7 +6,7 @@ public import FoundationEssentials
 /// let list: ParameterValue = [1, "two", ParameterValue(three), nil]
 /// ```
 ///
-/// What becomes of it depends on where it goes: see ``ParameterStyle`` for queries, forms and multipart, and ``JSONValue`` for JSON.
+/// What becomes of it depends on where it goes: see ``Parameters/Style`` for queries, forms and multipart, and ``JSONValue`` for JSON.
 public enum ParameterValue: Sendable, Hashable {
     /// A name alone in a query or form, an empty part in multipart, `null` in JSON.
     case null
@@ -48,7 +48,7 @@ extension ParameterValue {
     /// Creates the value of an `Encodable`, as ``Parameters/init(_:dates:)`` does for the members of one.
     ///
     /// - Throws: ``NetworkError`` with code `invalidParameters` for what `encode(to:)` throws.
-    public init(encoding value: some Encodable, dates: ParameterDates = .iso8601) throws(NetworkError) {
+    public init(encoding value: some Encodable, dates: Parameters.Dates = .iso8601) throws(NetworkError) {
         self = try ParameterEncoder(dates: dates).encode(value)
     }
 }

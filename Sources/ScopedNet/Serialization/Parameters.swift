@@ -5,7 +5,7 @@
 /// ```
 ///
 /// A value is anything `Encodable`: texts, numbers, truth values, `UUID`, `URL`, an enum with raw values that is `Encodable`, arrays and
-/// structs of these. A `Date` is written as RFC 3339 has it (``ParameterDates/iso8601``); for another form make a number or a text of it.
+/// structs of these. A `Date` is written as RFC 3339 has it (``Parameters/Dates/iso8601``); for another form make a number or a text of it.
 /// A nil leaves its name out; ``ParameterValue/null`` is the name alone. A list of several types is written `[1, "two"] as ParameterValue`.
 public struct Parameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The values by their names.
@@ -41,8 +41,8 @@ public struct Parameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     ///
     /// - Parameter dates: how dates are written; by default as RFC 3339 has it.
     /// - Throws: ``NetworkError`` with code `invalidParameters` for what is no set of named members, such as an array, a number or a string, for
-    ///   a date that is ``ParameterDates/refused``, and for what `encode(to:)` throws (as `underlying`).
-    public init(_ value: some Encodable, dates: ParameterDates = .iso8601) throws(NetworkError) {
+    ///   a date that is ``Parameters/Dates/refused``, and for what `encode(to:)` throws (as `underlying`).
+    public init(_ value: some Encodable, dates: Parameters.Dates = .iso8601) throws(NetworkError) {
         guard case .object(let values) = try ParameterEncoder(dates: dates).encode(value) else {
             throw .invalidParameters("\(type(of: value)) has no named members")
         }

@@ -2,11 +2,11 @@
 public struct QuerySerializer: Sendable {
     private let write: @Sendable (Parameters) throws -> String
 
-    /// Nested names, sorted and percent-encoded: see ``ParameterStyle`` and ``PercentEncoding``.
-    public static let standard = QuerySerializer(ParameterStyle())
+    /// Nested names, sorted and percent-encoded: see ``Parameters/Style`` and ``PercentEncoding``.
+    public static let standard = QuerySerializer(Parameters.Style())
 
     /// The standard form with other rules for arrays and booleans.
-    public init(_ style: ParameterStyle) {
+    public init(_ style: Parameters.Style) {
         write = { parameters in
             try style.pairs(of: parameters).map { pair in
                 let name = PercentEncoding.escaped(pair.name)

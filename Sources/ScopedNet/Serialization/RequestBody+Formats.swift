@@ -38,7 +38,7 @@ extension RequestBody {
     /// A form of the coded members of a value; see ``Parameters/init(_:dates:)``.
     @_disfavoredOverload
     public static func form(
-        _ value: some Encodable, dates: ParameterDates = .iso8601, query: QuerySerializer = .standard
+        _ value: some Encodable, dates: Parameters.Dates = .iso8601, query: QuerySerializer = .standard
     ) -> RequestBody {
         orFailing { () throws(NetworkError) in form(try Parameters(value, dates: dates), query: query) }
     }

@@ -35,12 +35,11 @@ extension Session {
         let run = request.start(
             in: bag?.storage ?? TaskScope.bag, origin: CodeOrigin(fileID, line), handlers: consume handlers, stream: stream,
             canceller: canceller)
-        if run.wasRefused {
-            throw NetworkError(.duplicateRequest, phase: .preparing, message: "run \(run.id) is under way", runID: run.id)
-        }
+        if run.wasRefused { throw run.refusal }
         let head = try await opening.head { canceller.cancel() }
         return StreamedResponse(
-            head: head, bytes: StreamedBytes(stream: stream, run: run, coding: head.appliedCoding, limits: configuration.options.decoding)
+            head: head,
+            bytes: StreamedResponse.Bytes(stream: stream, run: run, coding: head.appliedCoding, limits: configuration.options.decoding)
         )
     }
 }
@@ -49,90 +48,92 @@ extension Session {
 public struct StreamedResponse: Sendable {
     public let head: ResponseHead
     /// The body, content codings undone. Iterate it once.
-    public let bytes: StreamedBytes
+    public let bytes: StreamedResponse.Bytes
     /// The run behind it: cancel, suspend, status.
     public var run: Run { bytes.run }
 }
 
-/// A body in pieces, as they arrive. One iteration only; ending it early stops the transfer.
-public struct StreamedBytes: AsyncSequence, Sendable {
-    public typealias Element = Data
-    public typealias Failure = NetworkError
+extension StreamedResponse {
+    /// A body in pieces, as they arrive. One iteration only; ending it early stops the transfer.
+    public struct Bytes: AsyncSequence, Sendable {
+        public typealias Element = Data
+        public typealias Failure = NetworkError
 
-    fileprivate let guardian: StreamGuardian
-    fileprivate let coding: String?
-    fileprivate let limits: DecodingLimits
-    let run: Run
-    package var bodyStream: BodyStream { guardian.stream }
+        fileprivate let guardian: StreamGuardian
+        fileprivate let coding: String?
+        fileprivate let limits: DecodingLimits
+        let run: Run
+        package var bodyStream: BodyStream { guardian.stream }
 
-    fileprivate init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {
-        guardian = StreamGuardian(stream, run.core)
-        self.run = run
-        self.coding = coding
-        self.limits = limits
-    }
-
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(guardian: guardian, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, runID: run.id)
-    }
-
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private let guardian: StreamGuardian
-        private let decoder: ContentDecoder?
-        private let runID: UInt64
-        private var isOver = false
-        /// The rest of the latest piece off the wire, until all that comes of it was given out.
-        private var pending: Data?
-
-        fileprivate init(guardian: StreamGuardian, decoder: ContentDecoder?, runID: UInt64) {
-            self.guardian = guardian
-            self.decoder = decoder
-            self.runID = runID
+        fileprivate init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {
+            guardian = StreamGuardian(stream, run.core)
+            self.run = run
+            self.coding = coding
+            self.limits = limits
         }
 
-        /// The next piece: 1 to `window` bytes, however far the body expands while its coding is undone.
-        ///
-        /// - Throws: ``NetworkError``, also when the transfer ends too early; never a short body without an error.
-        public mutating func next() async throws(NetworkError) -> Data? {
-            while !isOver {
-                if let piece = try nextOfPending() { return piece }
-                pending = try await guardian.stream.next()
-                guard pending == nil else { continue }
-                isOver = true
-                do throws(ContentDecodingError) { try decoder?.finish() } catch {
-                    throw NetworkError(error, runID: runID, attempt: 1)
-                }
-            }
-            return nil
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(guardian: guardian, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, runID: run.id)
         }
 
-        private mutating func nextOfPending() throws(NetworkError) -> Data? {
-            guard var rest = pending else { return nil }
-            // A wire piece of kilobytes can become thousands of these: a reader that was cancelled gets none of the others.
-            if let error = guardian.stream.cancellation(of: runID) {
-                isOver = true
-                throw error
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private let guardian: StreamGuardian
+            private let decoder: ContentDecoder?
+            private let runID: UInt64
+            private var isOver = false
+            /// The rest of the latest piece off the wire, until all that comes of it was given out.
+            private var pending: Data?
+
+            fileprivate init(guardian: StreamGuardian, decoder: ContentDecoder?, runID: UInt64) {
+                self.guardian = guardian
+                self.decoder = decoder
+                self.runID = runID
             }
-            let window = guardian.stream.window
-            let piece: Data
-            if let decoder {
-                do throws(ContentDecodingError) { piece = try decoder.takeNext(of: &rest, upTo: window) } catch {
+
+            /// The next piece: 1 to `window` bytes, however far the body expands while its coding is undone.
+            ///
+            /// - Throws: ``NetworkError``, also when the transfer ends too early; never a short body without an error.
+            public mutating func next() async throws(NetworkError) -> Data? {
+                while !isOver {
+                    if let piece = try nextOfPending() { return piece }
+                    pending = try await guardian.stream.next()
+                    guard pending == nil else { continue }
                     isOver = true
-                    guardian.stream.abandon(.explicit)
-                    throw NetworkError(error, runID: runID, attempt: 1)
+                    do throws(ContentDecodingError) { try decoder?.finish() } catch {
+                        throw NetworkError(error, runID: runID, attempt: 1)
+                    }
                 }
-                // A full piece says that there may be more, also where nothing of the input is left.
-                pending = piece.count == window ? rest : nil
-            } else {
-                // A slice would begin at an index that is not 0, which trips readers up.
-                piece = rest.count <= window && rest.startIndex == 0 ? rest : Data(rest.prefix(window))
-                rest = rest.dropFirst(piece.count)
-                pending = rest.isEmpty ? nil : rest
+                return nil
             }
-            return piece.isEmpty ? nil : piece
-        }
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> Data? { try await next() }
+            private mutating func nextOfPending() throws(NetworkError) -> Data? {
+                guard var rest = pending else { return nil }
+                // A wire piece of kilobytes can become thousands of these: a reader that was cancelled gets none of the others.
+                if let error = guardian.stream.cancellation(of: runID) {
+                    isOver = true
+                    throw error
+                }
+                let window = guardian.stream.window
+                let piece: Data
+                if let decoder {
+                    do throws(ContentDecodingError) { piece = try decoder.takeNext(of: &rest, upTo: window) } catch {
+                        isOver = true
+                        guardian.stream.abandon(.explicit)
+                        throw NetworkError(error, runID: runID, attempt: 1)
+                    }
+                    // A full piece says that there may be more, also where nothing of the input is left.
+                    pending = piece.count == window ? rest : nil
+                } else {
+                    // A slice would begin at an index that is not 0, which trips readers up.
+                    piece = rest.count <= window && rest.startIndex == 0 ? rest : Data(rest.prefix(window))
+                    rest = rest.dropFirst(piece.count)
+                    pending = rest.isEmpty ? nil : rest
+                }
+                return piece.isEmpty ? nil : piece
+            }
+
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> Data? { try await next() }
+        }
     }
 }
 

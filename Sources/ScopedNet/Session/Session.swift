@@ -70,7 +70,7 @@ public final class Session: Sendable {
     }
 
     /// Hits, misses and bytes saved of the cache, in all sessions that share it; nil without one. Any thread.
-    public var cacheStatistics: CacheStatistics? { configuration.cache?.statistics }
+    public var cacheStatistics: ResponseCache.Statistics? { configuration.cache?.statistics }
 
     /// What the transport can do; nil with a custom one.
     public var capabilities: Capabilities? { transport.capabilities }

@@ -9,7 +9,7 @@ package final class TransportLink: Sendable {
     private let listener = Lock<(any ShutdownListener)?>(nil)
     private let settings: ConnectionSettings
     private let connectivity: Connectivity
-    private let environment: ProxyEnvironment
+    private let environment: ProxyConfiguration.Environment
     private let source = Lock<(any ConnectivitySource)?>(nil)
     private let watching = Lock<(any Cancellable)?>(nil)
     private let isWatching: Atomic<Bool>
@@ -21,7 +21,8 @@ package final class TransportLink: Sendable {
         connectivity = configuration.connectivity
         transport = configuration.customTransport ?? CurlTransport(settings: configuration.connection)
         admission = AdmissionQueue(limits: configuration.connection.limits, timing: configuration.timing)
-        environment = configuration.connection.proxy == .environment ? ProxyEnvironment(EasyProfile.processEnvironment) : .none
+        environment =
+            configuration.connection.proxy == .environment ? ProxyConfiguration.Environment(EasyProfile.processEnvironment) : .none
         isWatching = Atomic(configuration.connection.unixSocketPath != nil)
         let security = configuration.connection.security
         securedHosts =

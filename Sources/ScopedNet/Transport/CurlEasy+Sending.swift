@@ -86,7 +86,7 @@ extension CurlEasy {
         guard transfer.wantsMilestones else { return true }
         if decision == .reconnect { sink.transfer(transfer.id, didReach: .reconnected, batch: loop.batch) }
         let secured = duration(CURLINFO_APPCONNECT_TIME_T)
-        let timings = ConnectionTimings(
+        let timings = TransferMetrics.ConnectionTimings(
             nameLookup: duration(CURLINFO_NAMELOOKUP_TIME_T), connect: duration(CURLINFO_CONNECT_TIME_T),
             secured: secured > .zero ? secured : nil,
             remoteAddress: remote.map { String(cString: $0) } ?? "", remotePort: Int(remotePort),

@@ -4,7 +4,7 @@ import Glibc
 /// The options every transfer of a transport shares: set once per handle, again only after a reset.
 final class EasyProfile {
     let settings: ConnectionSettings
-    let environment: ProxyEnvironment?
+    let environment: ProxyConfiguration.Environment?
     private let systemBundle: String?
     /// Nil until the first handle, and where the TLS library shows nobody what it verifies.
     private(set) var trustRules: TrustRules?
@@ -17,7 +17,7 @@ final class EasyProfile {
 
     init(settings: ConnectionSettings) {
         self.settings = settings
-        environment = settings.proxy == .environment ? ProxyEnvironment(Self.processEnvironment) : nil
+        environment = settings.proxy == .environment ? ProxyConfiguration.Environment(Self.processEnvironment) : nil
         choosesProxyPerRequest = environment.map { $0 != .none } ?? false
         answersProxies = settings.proxy.answersChallenges
         systemBundle = Self.bundles.first { access($0, R_OK) == 0 }
@@ -226,7 +226,7 @@ final class EasyProfile {
         }
     }
 
-    private func proxyText(_ choice: ProxyEnvironment.Choice) -> String {
+    private func proxyText(_ choice: ProxyConfiguration.Environment.Choice) -> String {
         switch choice {
         case .direct: ""
         case .proxy(let url): url
@@ -248,7 +248,7 @@ extension NetworkError {
         let code = errno
         return NetworkError(
             .fileUnreadable, phase: .preparing, message: "cannot read \(what) \(path): \(String(cString: strerror(code)))",
-            underlying: SystemError(code: code))
+            underlying: NetworkError.SystemError(code: code))
     }
 }
 

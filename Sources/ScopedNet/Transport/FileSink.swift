@@ -343,12 +343,14 @@ extension NetworkError {
         let text = String(cString: strerror(code))
         return NetworkError(
             code == ENOSPC || code == EDQUOT ? .diskFull : .fileUnwritable, phase: .receiving, message: "\(what): \(text)",
-            underlying: SystemError(code: code))
+            underlying: NetworkError.SystemError(code: code))
     }
 }
 
-/// An `errno` value.
-public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-    public let code: Int32
-    public var description: String { "errno \(code): \(String(cString: strerror(code)))" }
+extension NetworkError {
+    /// An `errno` value.
+    public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+        public let code: Int32
+        public var description: String { "errno \(code): \(String(cString: strerror(code)))" }
+    }
 }

@@ -115,6 +115,6 @@ extension NetworkError {
     static func resources(_ what: String, _ code: Int32 = errno) -> NetworkError {
         NetworkError(
             .resources, phase: .preparing, message: "cannot create a \(what): \(String(cString: strerror(code)))",
-            underlying: SystemError(code: code))
+            underlying: NetworkError.SystemError(code: code))
     }
 }

@@ -4,7 +4,7 @@ package import HTTPTypes
 package enum RedirectReview: Sendable, Hashable {
     /// To be followed, with these fields.
     case accept(HTTPFields)
-    case refuse(RedirectReason)
+    case refuse(RedirectPolicy.Reason)
 }
 
 extension RedirectPolicy {
@@ -17,7 +17,7 @@ extension RedirectPolicy {
     ///   - context: with the program's URL as the location.
     ///   - fields: what the program wants sent.
     ///   - proposed: what it was shown.
-    package func review(_ context: RedirectContext, method: String, fields: HTTPFields, proposed: HTTPFields) -> RedirectReview {
+    package func review(_ context: RedirectPolicy.Context, method: String, fields: HTTPFields, proposed: HTTPFields) -> RedirectReview {
         guard let last = context.visits.last, let location = context.location, let target = URLOrigin(location),
             target.scheme == "http" || target.scheme == "https"
         else { return .refuse(.unsupportedTarget) }

@@ -48,7 +48,7 @@ public struct RedirectPolicy: Sendable, Hashable {
     }
 
     /// Decides about a response.
-    public func decide(_ context: RedirectContext) -> RedirectDecision {
+    public func decide(_ context: RedirectPolicy.Context) -> RedirectPolicy.Decision {
         guard let last = context.visits.last, [301, 302, 303, 307, 308].contains(context.status) else {
             return .deliver(.notARedirect)
         }
@@ -69,7 +69,7 @@ public struct RedirectPolicy: Sendable, Hashable {
         let url = Self.withInheritedFragment(location, from: last.url)
         if !context.setsCookie, Self.wasVisited(method, url, context.visits) { return .fail(.loop) }
         return .follow(
-            RedirectedRequest(
+            RedirectPolicy.RedirectedRequest(
                 method: method, url: url, keepsBody: keepsBody, isSameOrigin: isSameOrigin,
                 droppedNames: isSameOrigin ? [] : sensitiveNames))
     }
@@ -82,7 +82,7 @@ public struct RedirectPolicy: Sendable, Hashable {
         }
     }
 
-    static func wasVisited(_ method: String, _ url: String, _ visits: [RedirectContext.Visit]) -> Bool {
+    static func wasVisited(_ method: String, _ url: String, _ visits: [RedirectPolicy.Context.Visit]) -> Bool {
         visits.contains { $0.method == method && withoutFragment($0.url) == withoutFragment(url) }
     }
 

@@ -137,14 +137,16 @@ extension NetworkError {
     }
 
     static func relativeURL(_ text: String) -> NetworkError {
-        let shown = text.utf8.contains(UInt8(ascii: "@")) ? "the URL" : "'\(text.prefix(200))'"
-        return NetworkError(.invalidURL, phase: .preparing, message: "\(shown) is relative, and the session has no base URL")
+        NetworkError(.invalidURL, phase: .preparing, message: "\(shown(text)) is relative, and the session has no base URL")
     }
 
     fileprivate static func invalidURL(_ text: String, _ why: String) -> NetworkError {
-        // Userinfo must not reach a log.
-        let shown = text.utf8.contains(UInt8(ascii: "@")) ? "the URL" : "'\(text.prefix(200))'"
-        return NetworkError(.invalidURL, phase: .preparing, message: "\(shown) is not a valid URL: \(why)")
+        NetworkError(.invalidURL, phase: .preparing, message: "\(shown(text)) is not a valid URL: \(why)")
+    }
+
+    /// Neither userinfo nor what looks like a secret must reach a log.
+    private static func shown(_ text: String) -> String {
+        text.utf8.contains(UInt8(ascii: "@")) ? "the URL" : "'\(SecretMask().maskedURL(text).prefix(200))'"
     }
 }
 

@@ -69,7 +69,7 @@ public final class TransferRequest: Sendable {
 /// What holds for every attempt of a request. Immutable and shared, so that starting a transfer copies one reference.
 public final class TransferOptions: Sendable {
     public let timeouts: Timeouts
-    public let httpVersion: HTTPVersionPolicy
+    public let httpVersion: RequestOptions.HTTPVersionPolicy
     public let maxHeaderBytes: Int
     let headLimits: ResponseHeadParser.Limits
     // The clocks as the loop counts them, converted once.
@@ -90,7 +90,7 @@ public final class TransferOptions: Sendable {
     let maxDownloadBytes: Int64
 
     public init(
-        timeouts: Timeouts = .init(), httpVersion: HTTPVersionPolicy = .automatic, maxHeaderBytes: Int = 256 << 10,
+        timeouts: Timeouts = .init(), httpVersion: RequestOptions.HTTPVersionPolicy = .automatic, maxHeaderBytes: Int = 256 << 10,
         bufferBytes: Int = 16 << 10, usesFreshConnection: Bool = false, maxUploadRate: Int? = nil, maxDownloadRate: Int? = nil,
         maxDownloadBytes: Int64? = nil
     ) {
@@ -162,15 +162,17 @@ public struct Timeouts: Sendable, Hashable {
     }
 }
 
-/// Which HTTP version to speak.
-public enum HTTPVersionPolicy: Sendable, Hashable {
-    /// HTTP/2 by ALPN over TLS, HTTP/1.1 otherwise. Below libcurl 8, streamed responses and large uploads use
-    /// HTTP/1.1: a paused HTTP/2 stream buffers up to its whole window there.
-    case automatic
-    case http1
-    /// HTTP/2 by ALPN (falls back to HTTP/1.1 when the server has none), also where `automatic` would prefer HTTP/1.1.
-    case http2
-    /// HTTP/2 without asking, on plain TCP too (RFC 9113 section 3.3). Below libcurl 8 each such request on plain TCP has a connection of
-    /// its own: a second one on the same connection would fail there.
-    case http2PriorKnowledge
+extension RequestOptions {
+    /// Which HTTP version to speak.
+    public enum HTTPVersionPolicy: Sendable, Hashable {
+        /// HTTP/2 by ALPN over TLS, HTTP/1.1 otherwise. Below libcurl 8, streamed responses and large uploads use
+        /// HTTP/1.1: a paused HTTP/2 stream buffers up to its whole window there.
+        case automatic
+        case http1
+        /// HTTP/2 by ALPN (falls back to HTTP/1.1 when the server has none), also where `automatic` would prefer HTTP/1.1.
+        case http2
+        /// HTTP/2 without asking, on plain TCP too (RFC 9113 section 3.3). Below libcurl 8 each such request on plain TCP has a connection of
+        /// its own: a second one on the same connection would fail there.
+        case http2PriorKnowledge
+    }
 }

@@ -72,25 +72,27 @@ public enum BodyDestination: Sendable {
 /// An event on the way out, for observers alone.
 public enum TransferMilestone: Sendable {
     /// A connection is ready and the request is about to be sent. Times are since the start of the transfer.
-    case connected(ConnectionTimings)
+    case connected(TransferMetrics.ConnectionTimings)
     /// The reused connection was dead before the first byte of the response, and the request goes out on another one.
     case reconnected
     case informational(ResponseHead)
     /// The server's certificates were rejected, or in report-only mode would have been.
-    case trustReported(TrustFailure)
+    case trustReported(SecurityPolicy.TrustFailure)
 }
 
-/// The times at which a connection was made ready, since the start of the transfer. Zero where a pooled connection was reused.
-public struct ConnectionTimings: Sendable {
-    public var nameLookup: Duration
-    public var connect: Duration
-    /// Nil on plain connections and reused ones.
-    public var secured: Duration?
-    public var remoteAddress: String
-    public var remotePort: Int
-    public var localAddress: String
-    public var localPort: Int
-    public var isReused: Bool
+extension TransferMetrics {
+    /// The times at which a connection was made ready, since the start of the transfer. Zero where a pooled connection was reused.
+    public struct ConnectionTimings: Sendable {
+        public var nameLookup: Duration
+        public var connect: Duration
+        /// Nil on plain connections and reused ones.
+        public var secured: Duration?
+        public var remoteAddress: String
+        public var remotePort: Int
+        public var localAddress: String
+        public var localPort: Int
+        public var isReused: Bool
+    }
 }
 
 /// The end of a transfer.

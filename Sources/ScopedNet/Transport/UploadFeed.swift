@@ -79,9 +79,9 @@ final class UploadFeed {
     func failureText(_ error: any Error) -> String {
         switch error {
         case let error as LengthMismatch: error.description
-        case let error as BodyFailure: error.description
+        case let error as MultipartForm.BodyFailure: error.description
         case let error as NoEnd: error.description
-        case let error as SystemError: "reading the body failed: \(error)"
+        case let error as NetworkError.SystemError: "reading the body failed: \(error)"
         default: "the body sequence threw an error"
         }
     }

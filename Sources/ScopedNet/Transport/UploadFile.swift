@@ -17,7 +17,7 @@ final class UploadFile: Sendable {
     private struct State {
         var decisions: ReadAheadState<Piece>
         var spare: [Piece] = []
-        var failure: SystemError?
+        var failure: NetworkError.SystemError?
         var ready: (@Sendable () -> Void)?
     }
 
@@ -122,7 +122,7 @@ final class UploadFile: Sendable {
             let wakes: Bool
             if count < 0 {
                 wakes = state.decisions.failed(reading)
-                state.failure = SystemError(code: code)
+                state.failure = NetworkError.SystemError(code: code)
             } else {
                 let received = state.decisions.received(piece, count: count, reading)
                 if !received.isKept { state.spare.append(piece) }

@@ -50,9 +50,9 @@ public struct RunTrace: Sendable, Identifiable {
         case failed(NetworkError)
     }
 
-    /// ``RunInfo/id``
+    /// ``Run/Info/id``
     public let id: UInt64
-    /// ``RunInfo/requestID``
+    /// ``Run/Info/requestID``
     public let requestID: UInt64
     public let method: String
     /// As asked for, before redirects. Without userinfo.

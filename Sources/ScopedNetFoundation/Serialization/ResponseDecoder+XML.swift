@@ -6,21 +6,21 @@ extension ResponseDecoder {
     /// XML read piece by piece by a parser (RFC 7303): `application/xml`, `text/xml` and what ends in `+xml`.
     ///
     /// The parser has not begun: give it a delegate, call `parse()`, and make the value of what the delegate has seen. It resolves no external
-    /// entities unless told to, which a document from a stranger should never do. An empty body is an `EmptyBodyError`.
+    /// entities unless told to, which a document from a stranger should never do. An empty body is an `NetworkError.EmptyBody`.
     ///
     /// - Parameter read: called on the work executor. A parser that found the document malformed says so by `parserError`; throw it. Foundation's
     ///   parser on Linux does not notice that a document ends too early (Swift 6.3): look whether the last element has ended, or take
     ///   ``xmlDocument(options:_:)``.
     public static func xmlParser(_ read: @escaping @Sendable (XMLParser) throws -> Value) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes) { _, body in
-            if body.isEmpty { throw EmptyBodyError(expected: "an XML document") }
+            if body.isEmpty { throw NetworkError.EmptyBody(expected: "an XML document") }
             return try read(XMLParser(data: body))
         }
     }
 
     /// XML as a tree: `application/xml`, `text/xml` and what ends in `+xml`.
     ///
-    /// What the document itself says of its encoding counts, not the field's `charset`. An empty body is an `EmptyBodyError`, one that is not well-formed a ``MalformedXMLError``. External entities are never loaded.
+    /// What the document itself says of its encoding counts, not the field's `charset`. An empty body is an `NetworkError.EmptyBody`, one that is not well-formed a ``MalformedXMLError``. External entities are never loaded.
     ///
     /// - Parameters:
     ///   - options: of the document. Default: none.
@@ -30,7 +30,7 @@ extension ResponseDecoder {
     ) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes) { _, body in
             // XMLDocument crashes on nothing, and takes what is malformed for a document that ends there (Swift 6.3).
-            if body.isEmpty { throw EmptyBodyError(expected: "an XML document") }
+            if body.isEmpty { throw NetworkError.EmptyBody(expected: "an XML document") }
             try WellFormedness.check(body)
             return try read(XMLDocument(data: body, options: options.subtracting(loading).union(.nodeLoadExternalEntitiesNever)))
         }

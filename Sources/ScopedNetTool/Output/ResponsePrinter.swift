@@ -64,7 +64,7 @@ struct ResponsePrinter: Sendable {
         return type.subtype == "json" || type.suffix == "json"
     }
 
-    private func next(_ pieces: inout StreamedBytes.AsyncIterator, _ console: Console) async throws(ToolFailure) -> Data? {
+    private func next(_ pieces: inout StreamedResponse.Bytes.AsyncIterator, _ console: Console) async throws(ToolFailure) -> Data? {
         do throws(NetworkError) { return try await pieces.next() } catch { throw try transfer.failure(error, console, proof) }
     }
 

@@ -18,7 +18,7 @@ final class ShownRequest: Sendable {
     private let state = Lock(State())
 
     /// The library asks, before it follows: nothing else says what the next request will be.
-    func willFollow(_ hop: RedirectProposal) {
+    func willFollow(_ hop: RequestHooks.RedirectProposal) {
         let request = hop.proposed
         let exchange = Exchange(method: request.method.rawValue, url: request.url, fields: request.headers)
         state.withLock { $0.next.append(exchange) }
@@ -43,7 +43,7 @@ final class ShownRequest: Sendable {
     }
 
     /// What goes out now; at first what the run was made with.
-    func started(_ run: RunInfo) -> Exchange {
+    func started(_ run: Run.Info) -> Exchange {
         state.withLock { state in
             let exchange = state.current ?? Exchange(method: run.method, url: run.url, fields: run.headers)
             state.current = exchange

@@ -77,14 +77,14 @@ import Testing
         ("*.com", "example.com", true), ("::ffff:1.2.3.4", "1.2.3.4", true),
     ])
     func whatAPatternMatches(_ pattern: String, _ host: String, _ isMatch: Bool) {
-        #expect(HostPattern(pattern).matches(host) == isMatch)
-        #expect(HostPattern(pattern).description == pattern)
+        #expect(AccessPolicy.HostPattern(pattern).matches(host) == isMatch)
+        #expect(AccessPolicy.HostPattern(pattern).description == pattern)
     }
 
     /// To Swift, a dot with an accent behind it is another letter.
     @Test func bytesAreCompared() {
         let accented = "a.\u{301}b"
-        let (same, other) = (HostPattern("*.\u{301}b"), HostPattern("*.b"))
+        let (same, other) = (AccessPolicy.HostPattern("*.\u{301}b"), AccessPolicy.HostPattern("*.b"))
         #expect(same.matches(accented) && !other.matches(accented))
     }
 }

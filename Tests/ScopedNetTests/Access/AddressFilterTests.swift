@@ -48,7 +48,7 @@ import Testing
 
     /// Linux connects them to this machine.
     @Test func theUnspecifiedAddressesAreLoopbackByAnotherName() throws {
-        let open = AddressFilter(default: .allow, denied: [try AddressRange("127.0.0.0/8"), try AddressRange("::1")])
+        let open = AddressFilter(default: .allow, denied: [try AddressFilter.Range("127.0.0.0/8"), try AddressFilter.Range("::1")])
         #expect(try refusal("0.0.0.0", open) != nil)
         #expect(try refusal("::", open) != nil)
         #expect(try refusal("8.8.8.8", open) == nil)
@@ -56,7 +56,8 @@ import Testing
 
     @Test func deniedGoesBeforeAllowedAndBothBeforeTheRest() throws {
         let mixed = AddressFilter(
-            allowed: [try AddressRange("10.0.0.0/8")], denied: [try AddressRange("10.9.0.0/16"), try AddressRange("8.8.8.8")])
+            allowed: [try AddressFilter.Range("10.0.0.0/8")],
+            denied: [try AddressFilter.Range("10.9.0.0/16"), try AddressFilter.Range("8.8.8.8")])
         #expect(try refusal("10.1.1.1", mixed) == nil)
         #expect(try refusal("10.9.1.1", mixed) == "denied by 10.9.0.0/16")
         #expect(try refusal("8.8.8.8", mixed) == "denied by 8.8.8.8/32" && refusal("8.8.4.4", mixed) == nil)
@@ -64,15 +65,15 @@ import Testing
         // What stands for a denied IPv4 address is one; what stands for an allowed one still is another address.
         #expect(try refusal("64:ff9b::8.8.8.8", mixed) == "denied by 8.8.8.8/32" && refusal("2002:808:808::", mixed) != nil)
         // Teredo has it with its bits turned over.
-        let open = AddressFilter(default: .allow, denied: [try AddressRange("8.8.8.8")])
+        let open = AddressFilter(default: .allow, denied: [try AddressFilter.Range("8.8.8.8")])
         #expect(try refusal("2001:0:4136:e378:8000:63bf:f7f7:f7f7", open) == "denied by 8.8.8.8/32")
         #expect(try refusal("2001:0:4136:e378:8000:63bf:f7f7:f7f6", open) == nil)
         #expect(try refusal("64:ff9b::10.1.1.1", mixed) != nil && refusal("::ffff:10.1.1.1", mixed) == nil)
     }
 
     @Test func theRestCanBeAllowedOrRefused() throws {
-        let open = AddressFilter(default: .allow, denied: [try AddressRange("169.254.0.0/16")])
-        let shut = AddressFilter(default: .refuse, allowed: [try AddressRange("192.0.2.0/24")])
+        let open = AddressFilter(default: .allow, denied: [try AddressFilter.Range("169.254.0.0/16")])
+        let shut = AddressFilter(default: .refuse, allowed: [try AddressFilter.Range("192.0.2.0/24")])
         #expect(try refusal("127.0.0.1", open) == nil && refusal("169.254.169.254", open) != nil)
         #expect(try refusal("8.8.8.8", shut) == "not among those allowed" && refusal("192.0.2.9", shut) == nil)
     }

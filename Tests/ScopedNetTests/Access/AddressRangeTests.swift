@@ -13,9 +13,9 @@ import Testing
         ("198.18.0.0/15", "198.18.0.0", "198.19.255.255", "198.20.0.0"), ("128.0.0.0/1", "128.0.0.0", "255.0.0.0", "127.255.255.255"),
     ])
     func whatLiesInABlock(_ text: String, _ first: String, _ last: String, _ outside: String) throws {
-        let range = try AddressRange(text)
+        let range = try AddressFilter.Range(text)
         #expect(range.contains(first) && range.contains(last) && !range.contains(outside))
-        let again = try AddressRange(range.description)
+        let again = try AddressFilter.Range(range.description)
         #expect(again == range)
     }
 
@@ -26,12 +26,12 @@ import Testing
         "1.2.3.4/\u{0662}", "10.0.0.0/0000000008",
     ])
     func whatIsNoBlock(_ text: String) {
-        let error = #expect(throws: NetworkError.self) { try AddressRange(text) }
+        let error = #expect(throws: NetworkError.self) { try AddressFilter.Range(text) }
         #expect(error?.code == .invalidOption && error?.phase == .preparing)
     }
 
     @Test func whatIsNoAddressIsNowhere() throws {
-        let everything = try [AddressRange("0.0.0.0/0"), AddressRange("::/0")]
+        let everything = try [AddressFilter.Range("0.0.0.0/0"), AddressFilter.Range("::/0")]
         for text in ["", "localhost", "1.2.3", "1.2.3.4.5", "0x7f.1", "2130706433", "::g"] {
             #expect(everything.allSatisfy { !$0.contains(text) }, "\(text)")
         }

@@ -4,12 +4,12 @@ import Testing
 @testable import ScopedNet
 
 @Suite(.leavesNothing) struct RetryBudgetTests {
-    private func withdraw(_ budget: inout RetryBudget, _ now: Duration) -> Bool {
+    private func withdraw(_ budget: inout RetryPolicy.Budget, _ now: Duration) -> Bool {
         budget.withdraw(now: now)
     }
 
     @Test func theReserveLetsAQuietProgramRetry() {
-        var budget = RetryBudget(now: .zero)
+        var budget = RetryPolicy.Budget(now: .zero)
         for _ in 0..<5 { #expect(withdraw(&budget, .zero)) }
         #expect(!withdraw(&budget, .zero))
         #expect(!withdraw(&budget, .milliseconds(4_999)))
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func fiveRequestsPayForOneRetry() {
-        var budget = RetryBudget(configuration: .init(reserve: 0), now: .zero)
+        var budget = RetryPolicy.Budget(configuration: .init(reserve: 0), now: .zero)
         for _ in 0..<4 { budget.deposit(now: .zero) }
         #expect(!withdraw(&budget, .zero))
         budget.deposit(now: .zero)
@@ -28,13 +28,13 @@ import Testing
     }
 
     @Test func savingsAreCapped() {
-        var budget = RetryBudget(now: .zero)
+        var budget = RetryPolicy.Budget(now: .zero)
         for _ in 0..<10_000 { budget.deposit(now: .zero) }
         #expect(budget.available(at: .zero) == 100)
     }
 
     @Test func timeRefillsTheReserveAndNoMore() {
-        var budget = RetryBudget(now: .zero)
+        var budget = RetryPolicy.Budget(now: .zero)
         while budget.withdraw(now: .zero) {}
         #expect(!budget.isFull(at: .seconds(24)))
         #expect(budget.isFull(at: .seconds(25)))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func aDepositComesOnTopOfWhatTimeHasRefilled() {
-        var budget = RetryBudget(now: .zero)
+        var budget = RetryPolicy.Budget(now: .zero)
         #expect(withdraw(&budget, .zero))
         budget.deposit(now: .seconds(5))
         let available = budget.available(at: .seconds(5))
@@ -50,20 +50,20 @@ import Testing
     }
 
     @Test func withoutARefillTimeAddsNothing() {
-        var budget = RetryBudget(configuration: .init(reserve: 1, reserveRefill: .zero), now: .zero)
+        var budget = RetryPolicy.Budget(configuration: .init(reserve: 1, reserveRefill: .zero), now: .zero)
         #expect(withdraw(&budget, .zero))
         #expect(!withdraw(&budget, .seconds(1_000)))
     }
 
     @Test func savingsDoNotMelt() {
-        var budget = RetryBudget(now: .zero)
+        var budget = RetryPolicy.Budget(now: .zero)
         for _ in 0..<100 { budget.deposit(now: .zero) }
         let saved = budget.available(at: .zero)
         #expect(budget.available(at: .seconds(3600)) == saved)
     }
 
     @Test func aClockThatStepsBackGivesNothing() {
-        var budget = RetryBudget(now: .seconds(100))
+        var budget = RetryPolicy.Budget(now: .seconds(100))
         while budget.withdraw(now: .seconds(100)) {}
         #expect(!withdraw(&budget, .zero))
         #expect(!withdraw(&budget, .seconds(100)))
@@ -72,7 +72,7 @@ import Testing
 
     /// All requests fail for ten minutes, each would like two retries.
     @Test func anOutageCostsAFifthMoreAndTheReserve() {
-        var budget = RetryBudget(now: .zero)
+        var budget = RetryPolicy.Budget(now: .zero)
         var attempts = 0
         let requests = 6_000
         for number in 0..<requests {

@@ -5,16 +5,16 @@ import Testing
 
 @Suite(.leavesNothing) struct RetryPolicyTests {
     private func context(
-        _ outcome: RetryContext.Outcome = .status(503), attempt: Int = 1,
-        _ change: (inout RetryContext) -> Void = { _ in }
-    ) -> RetryContext {
-        var context = RetryContext(attempt: attempt, outcome: outcome, isIdempotent: true, random01: 1)
+        _ outcome: RetryPolicy.Context.Outcome = .status(503), attempt: Int = 1,
+        _ change: (inout RetryPolicy.Context) -> Void = { _ in }
+    ) -> RetryPolicy.Context {
+        var context = RetryPolicy.Context(attempt: attempt, outcome: outcome, isIdempotent: true, random01: 1)
         change(&context)
         return context
     }
 
     /// A GET on a kept-alive connection the server had closed.
-    private func stale(_ change: (inout RetryContext) -> Void = { _ in }) -> RetryContext {
+    private func stale(_ change: (inout RetryPolicy.Context) -> Void = { _ in }) -> RetryPolicy.Context {
         context(.failure(.connectionLost)) {
             $0.isReusedConnection = true
             change(&$0)
@@ -31,8 +31,8 @@ import Testing
         #expect(RetryPolicy.standard.decide(context(.status(status))) == .stop(.notRetryable))
     }
 
-    @Test(arguments: [RetryTrigger.nameResolution, .connect, .tlsHandshake, .connectionLost, .refusedStream, .timeout])
-    func transportFailuresAreRetried(_ kind: RetryTrigger) {
+    @Test(arguments: [RetryPolicy.Trigger.nameResolution, .connect, .tlsHandshake, .connectionLost, .refusedStream, .timeout])
+    func transportFailuresAreRetried(_ kind: RetryPolicy.Trigger) {
         #expect(RetryPolicy.standard.decide(context(.failure(kind))) == .retry(after: .milliseconds(500), .failure(kind)))
         let without = RetryPolicy(triggers: .all.subtracting(kind))
         #expect(without.decide(context(.failure(kind))) == .stop(.notRetryable))
@@ -45,9 +45,9 @@ import Testing
     }
 
     @Test func eachTriggerHasABitOfItsOwn() {
-        let triggers: [RetryTrigger] = [.nameResolution, .connect, .tlsHandshake, .connectionLost, .refusedStream, .timeout]
+        let triggers: [RetryPolicy.Trigger] = [.nameResolution, .connect, .tlsHandshake, .connectionLost, .refusedStream, .timeout]
         #expect(triggers.map(\.rawValue) == [1, 2, 4, 8, 16, 32])
-        #expect(RetryTrigger.all.rawValue == 63)
+        #expect(RetryPolicy.Trigger.all.rawValue == 63)
     }
 
     @Test func unknownFailuresAreNot() {
@@ -59,7 +59,7 @@ import Testing
         ("POST", false), ("PATCH", false), ("CONNECT", false), ("get", false), ("QUERY", false), ("", false),
     ])
     func idempotentMethods(_ method: String, _ expected: Bool) {
-        #expect(RetryContext.isIdempotent(method: method) == expected)
+        #expect(RetryPolicy.Context.isIdempotent(method: method) == expected)
     }
 
     @Test func otherMethodsAreRetriedOnlyIfTheyCannotHaveArrived() {
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test func nothingElseIsReplacedSilently() {
-        let changes: [(inout RetryContext) -> Void] = [
+        let changes: [(inout RetryPolicy.Context) -> Void] = [
             { $0.isReusedConnection = false }, { $0.bytesReceived = 1 }, { $0.isIdempotent = false },
             { $0.isBodyReplayable = false }, { $0.hasDelivered = true }, { $0.outcome = .failure(.timeout) },
             { $0.outcome = .status(503) },
@@ -169,10 +169,10 @@ import Testing
     }
 
     @Test func reasonsCanBePrinted() {
-        #expect("\(RetryReason.status(503))" == "status 503")
-        #expect("\(RetryReason.failure([.connect]))" == "no connection")
-        #expect("\(RetryStopReason.attemptsExhausted(3))" == "all 3 attempts were made")
-        #expect("\(RetryTrigger([.connect, .timeout]))" == "no connection, timeout")
-        #expect("\(RetryTrigger())" == "other")
+        #expect("\(RetryPolicy.Reason.status(503))" == "status 503")
+        #expect("\(RetryPolicy.Reason.failure([.connect]))" == "no connection")
+        #expect("\(RetryPolicy.StopReason.attemptsExhausted(3))" == "all 3 attempts were made")
+        #expect("\(RetryPolicy.Trigger([.connect, .timeout]))" == "no connection, timeout")
+        #expect("\(RetryPolicy.Trigger())" == "other")
     }
 }

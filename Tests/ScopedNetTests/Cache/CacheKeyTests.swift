@@ -62,13 +62,13 @@ import Testing
 
     @Test func aCustomKeyIsHandedTheOneThatWouldBeTaken() {
         let key = key("HTTP://A.test:80/x?session=1") { policy in
-            policy.customKey = CustomCacheKey("no session") { _, uri in String(uri.prefix { $0 != "?" }) }
+            policy.customKey = CachePolicy.CustomKey("no session") { _, uri in String(uri.prefix { $0 != "?" }) }
         }
         #expect(key?.uri == "http://a.test/x")
     }
 
     @Test func additionalMethodsHaveKeysOfTheirOwn() {
-        let custom = CustomCacheKey("with body") { method, uri in "\(method) \(uri) body" }
+        let custom = CachePolicy.CustomKey("with body") { method, uri in "\(method) \(uri) body" }
         let post = key("http://a.test/", .post) {
             $0.customKey = custom
             $0.additionalMethods = [.post]
@@ -79,10 +79,10 @@ import Testing
     }
 
     @Test func customKeysAreComparedByName() {
-        let one = CustomCacheKey("a") { $1 }
-        #expect(one == CustomCacheKey("a") { $1 + "x" })
-        #expect(one != CustomCacheKey("b") { $1 })
-        #expect(Set([one, CustomCacheKey("a") { $1 }]).count == 1)
+        let one = CachePolicy.CustomKey("a") { $1 }
+        #expect(one == CachePolicy.CustomKey("a") { $1 + "x" })
+        #expect(one != CachePolicy.CustomKey("b") { $1 })
+        #expect(Set([one, CachePolicy.CustomKey("a") { $1 }]).count == 1)
     }
 
     /// RFC 3986 section 5.4.

@@ -40,14 +40,14 @@ import Testing
         var policy = CachePolicy()
         policy.additionalMethods = [.post]
         #expect(!policy.keeps(.post))
-        policy.customKey = CustomCacheKey("body") { _, key in key + "#body" }
+        policy.customKey = CachePolicy.CustomKey("body") { _, key in key + "#body" }
         #expect(policy.keeps(.post) && !policy.keeps(.put))
     }
 
     /// The function cannot be compared: its name stands for it.
     @Test func keysWithOneNameAreTheSame() {
-        let key = CustomCacheKey("a") { _, key in key }
-        let (same, other) = (CustomCacheKey("a") { _, key in key + "x" }, CustomCacheKey("b") { _, key in key })
+        let key = CachePolicy.CustomKey("a") { _, key in key }
+        let (same, other) = (CachePolicy.CustomKey("a") { _, key in key + "x" }, CachePolicy.CustomKey("b") { _, key in key })
         #expect(key == same && key != other)
         #expect(Set([key, other, same]).count == 2)
     }
@@ -255,7 +255,7 @@ import Testing
     // YTK-16
     @Test func aCustomKeyMayTakeSeveralURLsForOne() {
         var table = CacheTable()
-        table.policy.customKey = CustomCacheKey("without query") { _, uri in String(uri.prefix { $0 != "?" }) }
+        table.policy.customKey = CachePolicy.CustomKey("without query") { _, uri in String(uri.prefix { $0 != "?" }) }
         table.store(.init(200, HTTPFields(lines: ["Cache-Control: max-age=60"])), "http://a.test/x?session=1")
         let hits = table.hits([:], .get, "http://a.test/x?session=2")
         #expect(hits)
@@ -266,14 +266,14 @@ import Testing
         table.store(.init(200, HTTPFields(lines: ["Cache-Control: max-age=60"]), body: "get"))
         table.policy.additionalMethods = [.post]
         table.policy.timeToLive = .seconds(60)
-        table.policy.customKey = CustomCacheKey("query 1") { method, uri in method == .post ? uri + " query 1" : uri }
+        table.policy.customKey = CachePolicy.CustomKey("query 1") { method, uri in method == .post ? uri + " query 1" : uri }
         let first = table.send(.post) { _ in .init(200, body: "post") }
         #expect(first.body == "post")
         let second = table.ask([:], .post)
         #expect(second.sent.isEmpty)
         #expect(second.body == "post")
         #expect(table.ask().body == "get")
-        table.policy.customKey = CustomCacheKey("query 2") { method, uri in method == .post ? uri + " query 2" : uri }
+        table.policy.customKey = CachePolicy.CustomKey("query 2") { method, uri in method == .post ? uri + " query 2" : uri }
         let other = table.hits([:], .post)
         #expect(!other)
         let failed = table.send(.post) { _ in .init(500) }

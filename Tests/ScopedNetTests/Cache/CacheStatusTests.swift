@@ -7,16 +7,19 @@ import Testing
 @Suite(.leavesNothing) struct CacheStatusTests {
     @Test(
         arguments: [
-            (CacheStatus(), "ScopedNet"), (CacheStatus(isHit: true), "ScopedNet; hit"),
-            (CacheStatus(isHit: true, timeToLive: -412), "ScopedNet; hit; ttl=-412"),
-            (CacheStatus(forward: .uriMiss, isStored: true, isCollapsed: true), "ScopedNet; fwd=uri-miss; stored; collapsed"),
-            (CacheStatus(forward: .stale, forwardStatus: 304), "ScopedNet; fwd=stale; fwd-status=304"),
-            (CacheStatus(forward: .varyMiss), "ScopedNet; fwd=vary-miss"), (CacheStatus(forward: .method), "ScopedNet; fwd=method"),
-            (CacheStatus(forward: .bypass), "ScopedNet; fwd=bypass"), (CacheStatus(forward: .partial), "ScopedNet; fwd=partial"),
-            (CacheStatus(forward: .request), "ScopedNet; fwd=request"), (CacheStatus(forward: .miss), "ScopedNet; fwd=miss"),
-            (CacheStatus(key: "a\"b\\c", detail: "é\n"), "ScopedNet; key=\"a\\\"b\\\\c\"; detail=\"%C3%A9%0A\""),
-        ] as [(CacheStatus, String)])
-    func theTextIsAMemberOfTheField(_ status: CacheStatus, _ text: String) {
+            (ResponseCache.Status(), "ScopedNet"), (ResponseCache.Status(isHit: true), "ScopedNet; hit"),
+            (ResponseCache.Status(isHit: true, timeToLive: -412), "ScopedNet; hit; ttl=-412"),
+            (ResponseCache.Status(forward: .uriMiss, isStored: true, isCollapsed: true), "ScopedNet; fwd=uri-miss; stored; collapsed"),
+            (ResponseCache.Status(forward: .stale, forwardStatus: 304), "ScopedNet; fwd=stale; fwd-status=304"),
+            (ResponseCache.Status(forward: .varyMiss), "ScopedNet; fwd=vary-miss"),
+            (ResponseCache.Status(forward: .method), "ScopedNet; fwd=method"),
+            (ResponseCache.Status(forward: .bypass), "ScopedNet; fwd=bypass"),
+            (ResponseCache.Status(forward: .partial), "ScopedNet; fwd=partial"),
+            (ResponseCache.Status(forward: .request), "ScopedNet; fwd=request"),
+            (ResponseCache.Status(forward: .miss), "ScopedNet; fwd=miss"),
+            (ResponseCache.Status(key: "a\"b\\c", detail: "é\n"), "ScopedNet; key=\"a\\\"b\\\\c\"; detail=\"%C3%A9%0A\""),
+        ] as [(ResponseCache.Status, String)])
+    func theTextIsAMemberOfTheField(_ status: ResponseCache.Status, _ text: String) {
         #expect(status.description == text)
     }
 }

@@ -18,7 +18,7 @@ import Testing
 
     @Test func callbackRunningInsideTheLastCall() async throws {
         try await withStage { session, stage in
-            let answer = Lock<CancelResult?>(nil)
+            let answer = Lock<Run.CancelResult?>(nil)
             let box = Lock<Run?>(nil)
             let run = session.request("http://h/")
                 .onSuccess { _ in

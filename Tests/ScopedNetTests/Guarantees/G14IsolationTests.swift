@@ -123,12 +123,12 @@ import Testing
 
     @MainActor final class MainDelegate: @MainActor RequestDelegate {
         var heard: [String] = []
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) {
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) {
             MainActor.assertIsolated()
             heard.append("success")
         }
-        func request(_ run: RunInfo, didFailWith error: NetworkError) { heard.append("failure") }
-        func requestDidEnd(_ run: RunInfo) { heard.append("end") }
+        func request(_ run: Run.Info, didFailWith error: NetworkError) { heard.append("failure") }
+        func requestDidEnd(_ run: Run.Info) { heard.append("end") }
     }
 
     @Test @MainActor func anIsolatedDelegateIsCalledOnItsActor() async throws {

@@ -64,7 +64,7 @@ final class Replayer: @unchecked Sendable {
     private var runID: UInt64 = 0
     private var isFree = false
     private let seen = Lock(Seen())
-    private let results = Lock([CancelResult?](repeating: nil, count: 8))
+    private let results = Lock([Run.CancelResult?](repeating: nil, count: 8))
     private let core = Lock<RunCore?>(nil)
     private var request: (() -> Void)?
     private var canary: WeakReference<Canary>
@@ -380,7 +380,8 @@ final class Replayer: @unchecked Sendable {
         let differences = zip(expected, actual).filter { $0 != $1 }.map { "\($0) in the model, \($1) in the engine" }
         guard differences.isEmpty else { throw Mismatch(description: differences.joined(separator: "; ")) }
         if state.threads[move.thread].depth == 0, let result = results.withLock({ $0[move.thread] }) {
-            let predicted = [CancelResult.cancelled, .cancelled, .callbackRunning, .alreadyEnded][Int(state.threads[move.thread].result)]
+            let predicted = [Run.CancelResult.cancelled, .cancelled, .callbackRunning, .alreadyEnded][
+                Int(state.threads[move.thread].result)]
             guard result == predicted else { throw Mismatch(description: "cancel said \(result), the model \(predicted)") }
         }
     }

@@ -178,10 +178,10 @@ import Testing
         try form.add(file: file, name: "a")
         try Data(repeating: 0, count: size).write(to: file)
         let changed = form
-        let error = await #expect(throws: BodyFailure.self) { try await Self.bytes(changed) }
+        let error = await #expect(throws: MultipartForm.BodyFailure.self) { try await Self.bytes(changed) }
         #expect(error?.description.contains("of the 3 bytes declared") == (size < 3))
         try FileManager.default.removeItem(at: file)
-        await #expect(throws: BodyFailure.self) { try await Self.bytes(changed) }
+        await #expect(throws: MultipartForm.BodyFailure.self) { try await Self.bytes(changed) }
     }
 
     // MP-3
@@ -204,7 +204,7 @@ import Testing
         var form = MultipartForm()
         try form.add(PartPieces(["abc", "de"]), length: length, name: "s")
         let declared = form
-        let error = await #expect(throws: BodyFailure.self) { try await Self.bytes(declared) }
+        let error = await #expect(throws: MultipartForm.BodyFailure.self) { try await Self.bytes(declared) }
         #expect(error?.description.contains(length < 5 ? "longer than the \(length) bytes" : "after 5 of the \(length) bytes") == true)
     }
 
@@ -228,7 +228,7 @@ import Testing
             var form = try MultipartForm(boundary: "BOUND")
             try form.add(PartPieces(pieces), length: nil, name: "a")
             let streamed = form
-            await #expect(throws: BodyFailure.self, "\(pieces)") { try await Self.bytes(streamed) }
+            await #expect(throws: MultipartForm.BodyFailure.self, "\(pieces)") { try await Self.bytes(streamed) }
         }
         for pieces in [["--BOUN", "E"], ["-BOUND"], ["--", "", "-BOUN"], ["--BOUN--", "D"]] {
             var form = try MultipartForm(boundary: "BOUND")

@@ -46,6 +46,12 @@ import Testing
             #expect(error.code == .invalidURL && error.message == "'posts' is relative, and the session has no base URL")
             #expect(error.url == "posts")
         }
+        for text in ["posts?token=hush", "http://h/a b?token=hush"] {
+            try await withMock(.ok(), base: nil) { session in
+                let error = try await session.request(text).failure()
+                #expect(error.code == .invalidURL && !error.message.contains("hush") && !"\(error)".contains("hush"), "\(error)")
+            }
+        }
     }
 
     @Test func userAndPasswordAreInNoError() async throws {
@@ -66,7 +72,10 @@ import Testing
             async let outcome = request.response(in: bag)
             _ = await transport.exchange(0)
             bag.end()
-            do { _ = try await outcome } catch let error as NetworkError {
+            do {
+                _ = try await outcome
+                Issue.record("no error")
+            } catch let error as NetworkError {
                 #expect(error.cancelReason == .ownerReleased)
                 #expect("\(error)".hasPrefix("GET http://api.test/x: cancelled while "), "\(error)")
                 #expect("\(error)".components(separatedBy: "cancelled").count == 2, "\(error)")
@@ -111,6 +120,17 @@ import Testing
             #expect(error.serverMessage == "Your balance is 30.")
             #expect(
                 error.errorDescription == "You do not have permission for this. The server says: Your balance is 30.")
+        }
+    }
+
+    @Test func aProgramReplacesTheSentences() async throws {
+        let before = NetworkError.wording
+        defer { NetworkError.wording = before }
+        // A code that no other test looks at.
+        NetworkError.wording.descriptions[.redirectLoop] = "Die Adresse führt im Kreis."
+        try await withMock(.failure(.redirectLoop)) { session in
+            let error: any Error = try await session.request("x").failure()
+            #expect(error.localizedDescription == "Die Adresse führt im Kreis.")
         }
     }
 

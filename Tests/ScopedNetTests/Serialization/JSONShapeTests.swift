@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func aMismatchSaysWhatIsThere() {
-        let error = JSONShapeError(
+        let error = JSONShape.ShapeError(
             mismatches: (["a": .string, "b": .array(of: .bool), "c": .integer] as JSONShape).mismatches(in: ["b": ["x"], "c": 1.5]))
         #expect(
             error.description

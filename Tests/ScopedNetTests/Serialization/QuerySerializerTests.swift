@@ -5,8 +5,8 @@ import Testing
 
 /// What queries look like: REQ-11, REQ-12, REQ-13, REQ-14, REQ-15, REQ-16, REQ-17, REQ-21.
 @Suite(.leavesNothing) struct QuerySerializerTests {
-    private static func query(_ values: [String: ParameterValue], _ change: (inout ParameterStyle) -> Void = { _ in }) throws -> String {
-        var style = ParameterStyle()
+    private static func query(_ values: [String: ParameterValue], _ change: (inout Parameters.Style) -> Void = { _ in }) throws -> String {
+        var style = Parameters.Style()
         change(&style)
         let query = try QuerySerializer(style).string(from: Parameters(values))
         // Read as a person would write it; the escaping of brackets has a test of its own.

@@ -43,6 +43,24 @@ import Testing
         #expect(recorder.warnings.count == 2 && recorder.warnings.last?.contains("'v2'") == true)
     }
 
+    @Test(.timeLimit(.minutes(1))) func aRequestThatIsNeverStartedIsSaid() async throws {
+        let recorder = Recorder()
+        let session = session("http://h/", recorder)
+        // Started, or without closures: nothing to say.
+        _ = session.request("plain")
+        let ended = DeallocBag()
+        ended.end()
+        session.request("cancelled").onSuccess { _ in }.start(in: ended)
+        _ = session.request("forgotten?token=hush").onSuccess { _ in }
+        while recorder.warnings.isEmpty { await Task.yield() }
+        await session.agent.waitUntilIdle()
+        #expect(recorder.warnings.count == 1)
+        let warning = try #require(recorder.warnings.first)
+        #expect(warning.hasPrefix("the request for 'forgotten?token=***' was dropped without a start although closures were registered"))
+        #expect(warning.contains("SessionBaseTests.swift:"))
+        await session.shutdown()
+    }
+
     @Test(arguments: ["http://h", "http://h/", "http://h/v1/", "http://h/v1/?a=b/c", "http://h?x", "no url", ""])
     func nothingIsSaidOfOthers(_ base: String) {
         let recorder = Recorder()

@@ -25,7 +25,7 @@ struct CacheTable {
         var body = ""
         /// What reached the server.
         var sent: [CacheRequest] = []
-        var cacheStatus = CacheStatus()
+        var cacheStatus = ResponseCache.Status()
         /// The body broke off.
         var isBroken = false
         /// Of what went on beside the answer.

@@ -33,7 +33,7 @@ final class RawServer: Sendable {
                 bind(listener, pointer, length) == 0 && listen(listener, 512) == 0 && getsockname(listener, pointer, &length) == 0
             }
         }
-        guard bound else { throw SystemError(code: errno) }
+        guard bound else { throw NetworkError.SystemError(code: errno) }
         self.listener = listener
         port = Int(in_port_t(bigEndian: address.sin_port))
         threads.enter()

@@ -11,9 +11,9 @@ import Testing
     }
 
     private func choice(_ environment: [String: String], _ scheme: String = "http", _ host: String = "a.example", _ port: Int = 80)
-        -> ProxyEnvironment.Choice
+        -> ProxyConfiguration.Environment.Choice
     {
-        ProxyEnvironment(environment).choice(scheme: scheme, host: host, port: port)
+        ProxyConfiguration.Environment(environment).choice(scheme: scheme, host: host, port: port)
     }
 
     @Test(
@@ -82,7 +82,7 @@ import Testing
 
     @Test(arguments: lists)
     func noProxy(_ list: String, _ host: String, _ port: Int, _ isDirect: Bool) {
-        let expected: ProxyEnvironment.Choice = isDirect ? .direct : .proxy("http://p")
+        let expected: ProxyConfiguration.Environment.Choice = isDirect ? .direct : .proxy("http://p")
         #expect(choice(["http_proxy": "p", "no_proxy": list], "http", host, port) == expected)
     }
 

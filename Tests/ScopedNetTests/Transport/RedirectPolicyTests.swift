@@ -7,13 +7,13 @@ import Testing
     private func context(
         _ status: Int = 302, _ method: String = "GET", from url: String = "https://a.example/1",
         to location: String? = "https://a.example/2", hasBody: Bool = false, isBodyReplayable: Bool = true
-    ) -> RedirectContext {
-        RedirectContext(
+    ) -> RedirectPolicy.Context {
+        RedirectPolicy.Context(
             status: status, location: location, visits: [.init(method: method, url: url)], hasBody: hasBody,
             isBodyReplayable: isBodyReplayable)
     }
 
-    private func followed(_ decision: RedirectDecision) throws -> RedirectedRequest {
+    private func followed(_ decision: RedirectPolicy.Decision) throws -> RedirectPolicy.RedirectedRequest {
         guard case .follow(let request) = decision else {
             Issue.record("\(decision)")
             throw CancellationError()
@@ -121,7 +121,7 @@ import Testing
 
     /// libcurl takes the Windows form of a name; an origin that cannot be read is no reason to give encryption up.
     @Test func aNameWithABackslashIsStillHTTPS() {
-        let down = RedirectContext(
+        let down = RedirectPolicy.Context(
             status: 302, location: "http://a.example/", visits: [.init(method: "GET", url: "https://CORP\\ann:pw@a.example/x")])
         #expect(RedirectPolicy.default.decide(down) == .fail(.downgrade))
     }
@@ -133,7 +133,7 @@ import Testing
 
     // MARK: Limit and loops
 
-    private func chain(_ count: Int) -> RedirectContext {
+    private func chain(_ count: Int) -> RedirectPolicy.Context {
         var context = context(to: "https://a.example/next")
         context.visits = (0..<count).map { .init(method: "GET", url: "https://a.example/\($0)") }
         return context

@@ -12,9 +12,9 @@ import Testing
         _ url: String?, from: String = "https://h/a", method: String = "GET", policy: RedirectPolicy = .default, setsCookie: Bool = false,
         proposed: HTTPFields? = nil
     ) -> RedirectReview {
-        let visits = [RedirectContext.Visit(method: "GET", url: from)]
+        let visits = [RedirectPolicy.Context.Visit(method: "GET", url: from)]
         return policy.review(
-            RedirectContext(status: 302, location: url, visits: visits, setsCookie: setsCookie), method: method, fields: fields,
+            RedirectPolicy.Context(status: 302, location: url, visits: visits, setsCookie: setsCookie), method: method, fields: fields,
             proposed: proposed ?? fields)
     }
 

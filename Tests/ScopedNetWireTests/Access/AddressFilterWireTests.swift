@@ -45,7 +45,7 @@ struct AddressFilterWireTests {
         let reservation = try PortReservation(forIPv6: isIPv6)
         let listen = isIPv6 ? Listen.ipv6(port: reservation.port) : .ipv4(port: reservation.port)
         try await withWire(.init(listen: listen)) {
-            $0.addressFilter = AddressFilter(allowed: [try AddressRange(isIPv6 ? "::1" : "127.0.0.1")])
+            $0.addressFilter = AddressFilter(allowed: [try AddressFilter.Range(isIPv6 ? "::1" : "127.0.0.1")])
         } _: { wire async throws in
             wire.server.on("/", .ok("here"))
             #expect(try await wire.session.send("http://localhost:\(wire.server.port)/").body == Data("here".utf8))
@@ -57,7 +57,7 @@ struct AddressFilterWireTests {
     @Test func whatIsAllowedFailsAsEver() async throws {
         let reservation = try PortReservation(forIPv6: true)
         try await withSession {
-            $0.addressFilter = AddressFilter(allowed: [try AddressRange("127.0.0.1")])
+            $0.addressFilter = AddressFilter(allowed: [try AddressFilter.Range("127.0.0.1")])
         } _: { session async throws in
             let error = try await session.request("http://localhost:\(reservation.port)/").failure()
             #expect(error.code == .connectionRefused, "\(error)")
@@ -69,7 +69,7 @@ struct AddressFilterWireTests {
         try await withLoopbackServer(.init(listen: .ipv6)) { inside async throws in
             inside.on("/", .ok("secret"))
             try await withWire {
-                $0.addressFilter = AddressFilter(allowed: [try AddressRange("127.0.0.1")])
+                $0.addressFilter = AddressFilter(allowed: [try AddressFilter.Range("127.0.0.1")])
             } _: { wire async throws in
                 wire.server.on("/", .redirect(to: inside.url + "/"))
                 let error = try await wire.get().failure()
@@ -95,7 +95,7 @@ struct AddressFilterWireTests {
         try await withLoopbackServer { server async throws in
             server.on("/", .ok("direct"))
             try await withLoopbackProxy(.init(hosts: ["nowhere.test": server.port])) { proxy async throws in
-                let loopback = AddressFilter(allowed: [try AddressRange("127.0.0.0/8")])
+                let loopback = AddressFilter(allowed: [try AddressFilter.Range("127.0.0.0/8")])
                 try await withSession {
                     $0.proxy = .explicit(url: proxy.url, bypass: ["127.0.0.1"])
                     $0.addressFilter = loopback
@@ -124,7 +124,7 @@ struct AddressFilterWireTests {
     /// A handle that served a refused transfer serves the next one.
     @Test func theSessionGoesOn() async throws {
         try await withWire {
-            $0.addressFilter = AddressFilter(allowed: [try AddressRange("127.0.0.1")])
+            $0.addressFilter = AddressFilter(allowed: [try AddressFilter.Range("127.0.0.1")])
         } _: { wire async throws in
             wire.server.on("/", .ok("x"))
             for _ in 0..<3 {

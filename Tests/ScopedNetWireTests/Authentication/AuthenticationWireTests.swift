@@ -480,7 +480,7 @@ import Testing
 
     @Test func aHandlerAnswersAProxyThatWantsADigest() async throws {
         try await withDigestProxy { url, heads async throws in
-            let asked = Gathered<ChallengeContext>()
+            let asked = Gathered<AuthenticationChallenge.Context>()
             let guesses = [wrong, ann]
             try await withSession {
                 $0.proxy = .explicit(url: url)

@@ -20,7 +20,7 @@ import Testing
 
     @Test func itIsToldWhatThereIsToKnow() async throws {
         try await withDoor { wire async throws in
-            let asked = Gathered<ChallengeContext>()
+            let asked = Gathered<AuthenticationChallenge.Context>()
             let guesses = [Credential.basic(user: "ann", password: "1"), .basic(user: "ann", password: "2"), ann]
             let request = wire.get("/a") {
                 $0.authentication = .handler { challenge in

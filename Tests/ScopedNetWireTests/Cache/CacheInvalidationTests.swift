@@ -75,7 +75,7 @@ import Testing
             .truncate(afterBytes: 4))
         for isKeyedByTheProgram in [false, true] {
             try await withPage(
-                answer, { if isKeyedByTheProgram { $0.options.cache.customKey = CustomCacheKey("as it is") { $1 } } }
+                answer, { if isKeyedByTheProgram { $0.options.cache.customKey = CachePolicy.CustomKey("as it is") { $1 } } }
             ) { cached async throws in
                 for path in ["/b", "/c", "/d"] {
                     cached.server.on(path, fresh(path))

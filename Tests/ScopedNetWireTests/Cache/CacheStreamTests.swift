@@ -61,7 +61,7 @@ import Testing
             cached.server.on("/", fresh("a"))
             await #expect(throws: NetworkError.self) { try await cached.wire.session.stream(cached.server.url + "/", method: .delete) }
             _ = try await read(cached.wire.session.stream(cached.server.url + "/", method: .delete))
-            #expect(cached.cache.statistics == CacheStatistics())
+            #expect(cached.cache.statistics == ResponseCache.Statistics())
         }
     }
 

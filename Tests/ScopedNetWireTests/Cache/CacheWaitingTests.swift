@@ -92,7 +92,7 @@ import Testing
     @Test func keysAreMadeOffTheNetworkThread() async throws {
         let names = Lock<Set<String>>([])
         try await withCache {
-            $0.options.cache.customKey = CustomCacheKey("whole") { _, url in
+            $0.options.cache.customKey = CachePolicy.CustomKey("whole") { _, url in
                 let name = (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? "?"
                 _ = names.withLock { $0.insert(name.trimmingCharacters(in: .whitespacesAndNewlines)) }
                 return url

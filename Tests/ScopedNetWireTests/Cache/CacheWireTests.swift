@@ -63,7 +63,7 @@ import Testing
             let cache = ResponseCache(StoreConfiguration(directory: folder))
             try await withWire {
                 $0.cache = cache
-                $0.options.cache.customKey = CustomCacheKey("path") { _, url in
+                $0.options.cache.customKey = CachePolicy.CustomKey("path") { _, url in
                     String(url.drop { $0 != "/" }.dropFirst(2).drop { $0 != "/" })
                 }
             } _: { wire async throws in

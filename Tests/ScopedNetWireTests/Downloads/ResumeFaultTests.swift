@@ -17,7 +17,7 @@ import Testing
             wire.server.on("/", tagged(body))
             let error = try await wire.download().failure()
             let kept = try #require(error.resumableBytes)
-            #expect(error.code == .diskFull && (error.underlying as? SystemError)?.code == ENOSPC, "\(error)")
+            #expect(error.code == .diskFull && (error.underlying as? NetworkError.SystemError)?.code == ENOSPC, "\(error)")
             #expect(kept > 500_000 && wire.part == body.prefix(Int(kept)))
             #expect(wire.content == Data("old".utf8))
             // Not a byte more fits, and nothing changes.
@@ -206,7 +206,7 @@ import Testing
             wire.server.on("/", .ok("x"))
             let file = URL(fileURLWithPath: wire.folder.path + "/no/file")
             let error = try await wire.wire.session.download(wire.wire.url + "/", to: file).failure()
-            #expect(error.code == .fileUnwritable && (error.underlying as? SystemError)?.code == ENOENT)
+            #expect(error.code == .fileUnwritable && (error.underlying as? NetworkError.SystemError)?.code == ENOENT)
         }
     }
 }

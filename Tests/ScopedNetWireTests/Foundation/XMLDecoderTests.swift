@@ -55,7 +55,7 @@ import Testing
         let tree = try await value(text, Self.root)
         #expect(tree.failureCode == .decodingFailed)
         if case .failure(let error) = tree {
-            #expect(text.isEmpty ? error.underlying is EmptyBodyError : error.underlying is MalformedXMLError)
+            #expect(text.isEmpty ? error.underlying is NetworkError.EmptyBody : error.underlying is MalformedXMLError)
         }
         // One that ends too early looks whole to Foundation's parser.
         guard text != "<a>" else { return }

@@ -115,21 +115,21 @@ private final class DoorDelegate: RequestDelegate, Sendable {
     let calls = Trace()
     let outcome = Gathered<DoorOutcome>()
 
-    func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { calls.add("head \(head.status)") }
+    func request(_ run: Run.Info, didReceiveHead head: ResponseHead) { calls.add("head \(head.status)") }
 
-    func request(_ run: RunInfo, didReceive progress: TransferProgress) {
+    func request(_ run: Run.Info, didReceive progress: TransferProgress) {
         calls.add("received \(progress.completed)/\(progress.total ?? -1)")
     }
 
-    func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) {
+    func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) {
         calls.add("success")
         outcome.add(.success(text(of: value)))
     }
 
-    func request(_ run: RunInfo, didFailWith error: NetworkError) {
+    func request(_ run: Run.Info, didFailWith error: NetworkError) {
         calls.add("failure")
         outcome.add(.failure(error.code))
     }
 
-    func requestDidEnd(_ run: RunInfo) { calls.add("end") }
+    func requestDidEnd(_ run: Run.Info) { calls.add("end") }
 }

@@ -18,10 +18,10 @@ import Testing
     final class Delegate: RequestDelegate, Sendable {
         let trace: Trace
         init(_ trace: Trace) { self.trace = trace }
-        func requestDidStart(_ run: RunInfo) { trace.add("did start") }
-        func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { trace.add("did receive head") }
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { trace.add("delegate") }
-        func requestDidEnd(_ run: RunInfo) { trace.add("did end") }
+        func requestDidStart(_ run: Run.Info) { trace.add("did start") }
+        func request(_ run: Run.Info, didReceiveHead head: ResponseHead) { trace.add("did receive head") }
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) { trace.add("delegate") }
+        func requestDidEnd(_ run: Run.Info) { trace.add("did end") }
     }
 
     // YTK-7, SES-12

@@ -41,7 +41,7 @@ import Testing
         private let stopped = Lock(false)
         /// The run is in all its bags, and known here.
         private let isReady = DispatchSemaphore(value: 0)
-        let answer = Lock<CancelResult?>(nil)
+        let answer = Lock<Run.CancelResult?>(nil)
 
         init(at name: String, _ stop: Stop, _ place: Place) {
             self.name = name
@@ -110,25 +110,25 @@ import Testing
     final class Delegate: RequestDelegate, Sendable {
         let script: Script
         init(_ script: Script) { self.script = script }
-        func requestDidStart(_ run: RunInfo) { script.reach("did start") }
-        func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { script.reach("did receive head") }
-        func request(_ run: RunInfo, didSend progress: TransferProgress) { script.reach("did send") }
-        func request(_ run: RunInfo, didReceive progress: TransferProgress) { script.reach("did receive") }
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { script.reach("did succeed") }
-        func request(_ run: RunInfo, didFailWith error: NetworkError) { script.reach("did fail") }
-        func requestDidEnd(_ run: RunInfo) { script.reach("did end") }
+        func requestDidStart(_ run: Run.Info) { script.reach("did start") }
+        func request(_ run: Run.Info, didReceiveHead head: ResponseHead) { script.reach("did receive head") }
+        func request(_ run: Run.Info, didSend progress: TransferProgress) { script.reach("did send") }
+        func request(_ run: Run.Info, didReceive progress: TransferProgress) { script.reach("did receive") }
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) { script.reach("did succeed") }
+        func request(_ run: Run.Info, didFailWith error: NetworkError) { script.reach("did fail") }
+        func requestDidEnd(_ run: Run.Info) { script.reach("did end") }
     }
 
     @MainActor final class MainDelegate: @MainActor RequestDelegate {
         let script: Script
         init(_ script: Script) { self.script = script }
-        func requestDidStart(_ run: RunInfo) { script.reach("did start") }
-        func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { script.reach("did receive head") }
-        func request(_ run: RunInfo, didSend progress: TransferProgress) { script.reach("did send") }
-        func request(_ run: RunInfo, didReceive progress: TransferProgress) { script.reach("did receive") }
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { script.reach("did succeed") }
-        func request(_ run: RunInfo, didFailWith error: NetworkError) { script.reach("did fail") }
-        func requestDidEnd(_ run: RunInfo) { script.reach("did end") }
+        func requestDidStart(_ run: Run.Info) { script.reach("did start") }
+        func request(_ run: Run.Info, didReceiveHead head: ResponseHead) { script.reach("did receive head") }
+        func request(_ run: Run.Info, didSend progress: TransferProgress) { script.reach("did send") }
+        func request(_ run: Run.Info, didReceive progress: TransferProgress) { script.reach("did receive") }
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) { script.reach("did succeed") }
+        func request(_ run: Run.Info, didFailWith error: NetworkError) { script.reach("did fail") }
+        func requestDidEnd(_ run: Run.Info) { script.reach("did end") }
     }
 
     private static let events = [

@@ -18,7 +18,7 @@ struct DestinationHookTests {
     func theHookNamesTheFile(door: FrontDoor, count: Int) async throws {
         try await withWire { wire async throws in
             wire.server.on("/a/report.txt", .ok(.bytes(Array(bytes(count)))))
-            let asked = Gathered<IncomingDownload>()
+            let asked = Gathered<RequestHooks.IncomingDownload>()
             let (given, chosen) = (file("given"), file("chosen"))
             let request = wire.session.download(wire.url + "/a/report.txt?x=1", to: given).chooseDestination { arrival in
                 asked.add(arrival)

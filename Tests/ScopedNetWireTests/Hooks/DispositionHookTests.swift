@@ -18,7 +18,7 @@ struct DispositionHookTests {
         try await withWire { wire async throws in
             let text = String(repeating: "a", count: count)
             wire.server.on("/", .ok(text))
-            let asked = Gathered<IncomingResponse>()
+            let asked = Gathered<RequestHooks.IncomingResponse>()
             let request = wire.get().decideDisposition { arrival in
                 asked.add(arrival)
                 await Task.yield()
@@ -98,7 +98,7 @@ struct DispositionHookTests {
                 arrival.canBecomeDownload ? .download(to: file) : .cancel
             }
             let report = try await door.send(request)
-            #expect(report.outcome == .success("\(DataOrFile.file(file))"))
+            #expect(report.outcome == .success("\(RequestHooks.DataOrFile.file(file))"))
             #expect(folder.contents(of: "file").isSame(as: bytes(count)))
             #expect(folder.names == ["file"])
             let result = try #require(try request.result?.get())

@@ -20,11 +20,11 @@ struct HookOrderTests {
     private final class Listener: RequestDelegate, Sendable {
         let trace: Trace
         init(_ trace: Trace) { self.trace = trace }
-        func requestDidStart(_ run: RunInfo) { trace.add("delegate: start") }
-        func request(_ run: RunInfo, didReceiveHead head: ResponseHead) { trace.add("delegate: head \(head.status)") }
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { trace.add("delegate: success") }
-        func request(_ run: RunInfo, didFailWith error: NetworkError) { trace.add("delegate: failure") }
-        func requestDidEnd(_ run: RunInfo) { trace.add("delegate: end") }
+        func requestDidStart(_ run: Run.Info) { trace.add("delegate: start") }
+        func request(_ run: Run.Info, didReceiveHead head: ResponseHead) { trace.add("delegate: head \(head.status)") }
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) { trace.add("delegate: success") }
+        func request(_ run: Run.Info, didFailWith error: NetworkError) { trace.add("delegate: failure") }
+        func requestDidEnd(_ run: Run.Info) { trace.add("delegate: end") }
     }
 
     private func once() -> RequestBody {

@@ -22,7 +22,7 @@ struct NewBodyHookTests {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new", status: 307))
             wire.server.on("/new", .ok("there"))
-            let asked = Gathered<BodyReplayRequest>()
+            let asked = Gathered<RequestHooks.BodyReplayRequest>()
             let request = wire.session.request(wire.url + "/old", method: .put, body: once("first"))
             request.provideBody { replay in
                 asked.add(replay)
@@ -44,7 +44,7 @@ struct NewBodyHookTests {
             wire.server.enqueue(.status(503))
             wire.server.enqueue(.status(503))
             wire.server.on("/", .ok("there"))
-            let asked = Gathered<BodyReplayRequest.Reason>()
+            let asked = Gathered<RequestHooks.BodyReplayRequest.Reason>()
             let request = wire.session.request(wire.url + "/", method: .put, body: once("1"))
             request.options { $0.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) }.provideBody { replay in
                 asked.add(replay.reason)

@@ -16,7 +16,7 @@ struct RedirectHookTests {
         try await withWire { wire async throws in
             wire.server.on("/old", .redirect(to: "/new"))
             wire.server.on("/new", .ok("there"))
-            let hops = Gathered<RedirectProposal>()
+            let hops = Gathered<RequestHooks.RedirectProposal>()
             let request = wire.get("/old").decideRedirect { hop in
                 hops.add(hop)
                 return .follow

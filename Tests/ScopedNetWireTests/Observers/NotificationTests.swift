@@ -22,7 +22,7 @@ import Testing
                 let token = center.addObserver(forName: name, object: nil, queue: nil) { [trace] note in
                     let keys = (note.userInfo ?? [:]).keys.compactMap { ($0 as? String)?.split(separator: ".").last.map(String.init) }
                         .sorted()
-                    let run = note.object as? RunInfo
+                    let run = note.object as? Run.Info
                     trace.add("\(name.rawValue.split(separator: ".").last ?? "") \(run?.tag ?? "-") \(keys.joined(separator: ","))")
                 }
                 tokens.withLock { $0.append(Token(object: token)) }
@@ -71,7 +71,7 @@ import Testing
         let reasons = Trace()
         let token = listener.center.addObserver(forName: .requestDidComplete, object: nil, queue: nil) { note in
             let error = note.userInfo?[RequestNotifications.Key.error] as? NetworkError
-            let run = note.object as? RunInfo
+            let run = note.object as? Run.Info
             reasons.add("\(error?.code.description ?? "-") \(error?.cancelReason?.description ?? "-") \(error?.runID == run?.id)")
         }
         try await withStage({ $0.observers = [RequestNotifications(center: listener.center)] }) { session, stage in

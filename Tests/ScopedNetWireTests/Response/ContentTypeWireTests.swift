@@ -153,7 +153,7 @@ import Testing
             #expect(value == nil)
             let error = try await failure { try await house.session.get(house.url("/a"), as: [Int].self).value() }
             #expect(error.code == .decodingFailed)
-            #expect(error.underlying is EmptyBodyError)
+            #expect(error.underlying is NetworkError.EmptyBody)
         }
     }
 
@@ -166,7 +166,7 @@ import Testing
             #expect(value == nil)
             let error = try await failure { try await house.session.get(house.url("/a"), as: [Int].self).value() }
             #expect(error.code == .decodingFailed)
-            #expect(error.underlying is EmptyBodyError)
+            #expect(error.underlying is NetworkError.EmptyBody)
             #expect(error.response?.mimeType == "text/html")
 
             house.server.on("/b", empty.framed(.chunked))

@@ -22,7 +22,7 @@ import Testing
         #expect(try value(.json(Post?.self), text) == nil)
         #expect(try value(.json(JSONValue.self), text) == .null)
         #expect(try value(.json(), text) == JSONValue.null)
-        let error = #expect(throws: EmptyBodyError.self) { try value(.json(Post.self), text) }
+        let error = #expect(throws: NetworkError.EmptyBody.self) { try value(.json(Post.self), text) }
         #expect(error?.description.contains("Post?") == true)
     }
 
@@ -48,9 +48,9 @@ import Testing
         #expect(try value(.json(), #"{"a":[1,null]}"#) == ["a": [1, nil]])
         #expect(try value(.json(removesNulls: true), #"{"a":[1,null],"b":null}"#) == ["a": [1]])
         #expect(try value(.json(), "7") == 7)
-        #expect(throws: JSONShapeError.self) { try value(.json(allowsFragments: false), "7") }
+        #expect(throws: JSONShape.ShapeError.self) { try value(.json(allowsFragments: false), "7") }
         #expect(try value(.json(allowsFragments: false), "[]") == [])
-        #expect(throws: JSONShapeError.self) { try value(.json(["a": .string]), #"{"a":1}"#) }
+        #expect(throws: JSONShape.ShapeError.self) { try value(.json(["a": .string]), #"{"a":1}"#) }
         #expect(try value(.json(["a": .number]), #"{"a":1}"#) == ["a": 1])
     }
 
@@ -62,7 +62,7 @@ import Testing
         let body = try encoder.encode(Post(title: "x"))
         #expect(try ResponseDecoder.propertyList(Post.self).make(head(nil), body) == Post(title: "x"))
         #expect(try ResponseDecoder.propertyList(Post?.self).make(head(nil), Data()) == nil)
-        #expect(throws: EmptyBodyError.self) { try ResponseDecoder.propertyList(Post.self).make(head(nil), Data()) }
+        #expect(throws: NetworkError.EmptyBody.self) { try ResponseDecoder.propertyList(Post.self).make(head(nil), Data()) }
         #expect(throws: (any Error).self) { try ResponseDecoder.propertyList(Post.self).make(head(nil), Data("no".utf8)) }
     }
 
@@ -84,7 +84,7 @@ import Testing
     // RES-10
     @Test func ofSeveralThatCannotAllAreHeard() throws {
         let decoder = ResponseDecoder<Post>.first(of: .json(), .propertyList(), ResponseDecoder { _, _ in throw CancellationError() })
-        let error = #expect(throws: CompoundDecodingError.self) { try value(decoder, "<html>", type: "application/json") }
+        let error = #expect(throws: NetworkError.CompoundDecoding.self) { try value(decoder, "<html>", type: "application/json") }
         let errors = try #require(error).errors
         #expect(errors.count == 3)
         #expect(errors[0] is DecodingError)
@@ -92,7 +92,7 @@ import Testing
         #expect(errors[2] is CancellationError)
         #expect(error?.description.contains("decoder 2: ") == true)
         let none = ResponseDecoder<Post>.first(of: [])
-        #expect(throws: CompoundDecodingError.self) { try value(none, "") }
+        #expect(throws: NetworkError.CompoundDecoding.self) { try value(none, "") }
     }
 
     /// `contentTypes = .any` lets it come so far.
@@ -116,7 +116,7 @@ import Testing
     // RES-8
     @Test func anErrorsBodyIsDecodedToo() throws {
         var error = NetworkError(.unacceptableStatus, phase: .receiving, message: "")
-        #expect(throws: EmptyBodyError.self) { try error.decoded(by: .text) }
+        #expect(throws: NetworkError.EmptyBody.self) { try error.decoded(by: .text) }
         error.response = head("text/html; charset=latin1", status: 500)
         error.body = Data([0xE9])
         #expect(try error.decoded(by: .text) == "é")

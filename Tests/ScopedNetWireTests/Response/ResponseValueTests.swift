@@ -10,7 +10,7 @@ import Testing
     private final class Delegate: RequestDelegate, Sendable {
         let values: Trace
         init(_ values: Trace) { self.values = values }
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { values.add("delegate \(value)") }
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) { values.add("delegate \(value)") }
     }
 
     private final class Observer: RequestObserver {
@@ -100,7 +100,7 @@ import Testing
         let gone = Latch()
         try await withStage { session, stage in
             let box = Lock<Run?>(nil)
-            let answer = Lock<CancelResult?>(nil)
+            let answer = Lock<Run.CancelResult?>(nil)
             let hasEnded = DispatchSemaphore(value: 0)
             let decoder = ResponseDecoder<Watched>({ (_: ResponseHead, _: Data) in
                 let run = box.withLock { box in

@@ -33,14 +33,14 @@ import Testing
         #expect(fields.notBefore == Date(timeIntervalSince1970: 1_700_000_000))
         // After 2049, so in the longer form.
         #expect(fields.notAfter == Date(timeIntervalSince1970: 2_600_000_000))
-        let certificate = ServerCertificate(der: Data(try der()))
+        let certificate = SecurityPolicy.ServerCertificate(der: Data(try der()))
         #expect(certificate.publicKeyPin == Self.pin)
         #expect(CertificateFields.isPublicKey(Array(certificate.publicKey)))
     }
 
     @Test func aCertificateOfTheTestAuthority() throws {
         let authority = try TestAuthority(name: "Ann")
-        let certificate = ServerCertificate(der: try #require(Data(certificatePEM: authority.certificatePEM)))
+        let certificate = SecurityPolicy.ServerCertificate(der: try #require(Data(certificatePEM: authority.certificatePEM)))
         #expect(certificate.subject == "CN=Ann" && certificate.issuer == "CN=Ann" && "\(certificate)" == "CN=Ann")
         let (from, until) = (try #require(certificate.notBefore), try #require(certificate.notAfter))
         #expect(from < Date() && until > Date())
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func whatIsNoCertificateHasNothing() {
-        let certificate = ServerCertificate(der: Data("nonsense".utf8))
+        let certificate = SecurityPolicy.ServerCertificate(der: Data("nonsense".utf8))
         #expect(certificate.subject.isEmpty && certificate.issuer.isEmpty && certificate.publicKey.isEmpty)
         #expect(certificate.publicKeyPin == nil && certificate.notBefore == nil && certificate.notAfter == nil)
     }

@@ -13,7 +13,7 @@ struct PinnedCertificateTests {
 
     init() throws { chains = try TestChains() }
 
-    private func code(_ identity: TLSIdentity, _ pins: [PinnedCertificate]) async throws -> NetworkError.Code? {
+    private func code(_ identity: TLSIdentity, _ pins: [SecurityPolicy.PinnedCertificate]) async throws -> NetworkError.Code? {
         // Nobody else is asked.
         try await chains.code(of: identity, under: SecurityPolicy(.certificates(pins)), authority: chains.stranger)
     }
@@ -58,7 +58,7 @@ struct PinnedCertificateTests {
     @Test func pinsComeFromBytesFilesAndDirectories() async throws {
         let server = try chains.server()
         let der = try #require(Data(certificatePEM: chains.root.certificatePEM))
-        let sources: [PinnedCertificate] = [
+        let sources: [SecurityPolicy.PinnedCertificate] = [
             .der(der), .file(folder.write(der, to: "root.der")),
             .file(folder.write("a comment\r\n" + chains.root.certificatePEM, to: "root.pem")),
         ]

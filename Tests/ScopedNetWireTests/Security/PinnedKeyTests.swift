@@ -13,7 +13,7 @@ struct PinnedKeyTests {
     init() throws { chains = try TestChains() }
 
     private func code(
-        _ identity: TLSIdentity, _ pins: [PublicKeyPin], authority: TestAuthority? = nil, anyCertificate: Bool = false
+        _ identity: TLSIdentity, _ pins: [SecurityPolicy.PublicKeyPin], authority: TestAuthority? = nil, anyCertificate: Bool = false
     ) async throws -> NetworkError.Code? {
         let policy = SecurityPolicy(.publicKeys(pins))
         return try await chains.code(of: identity, under: policy, authority: authority ?? chains.root, anyCertificate: anyCertificate)
@@ -22,7 +22,7 @@ struct PinnedKeyTests {
     /// The root is not sent: it is in the verified chain.
     @Test func anyKeyOfTheVerifiedChainCounts() async throws {
         let server = try chains.server()
-        for pin in [PublicKeyPin.key(of: server.alone), .key(of: chains.intermediate), .key(of: chains.root)] {
+        for pin in [SecurityPolicy.PublicKeyPin.key(of: server.alone), .key(of: chains.intermediate), .key(of: chains.root)] {
             let code = try await code(server.shown, [pin])
             #expect(code == nil)
         }

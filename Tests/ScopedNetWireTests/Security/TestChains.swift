@@ -46,20 +46,22 @@ struct TestChains: Sendable {
     }
 
     /// A key that no server has.
-    static let spare: PublicKeyPin = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+    static let spare: SecurityPolicy.PublicKeyPin = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 }
 
-extension PublicKeyPin {
-    static func key(of identity: TLSIdentity) -> PublicKeyPin { .certificate(.pem(identity.certificatePEM)) }
-    static func key(of authority: TestAuthority) -> PublicKeyPin { .certificate(.pem(authority.certificatePEM)) }
+extension SecurityPolicy.PublicKeyPin {
+    static func key(of identity: TLSIdentity) -> SecurityPolicy.PublicKeyPin { .certificate(.pem(identity.certificatePEM)) }
+    static func key(of authority: TestAuthority) -> SecurityPolicy.PublicKeyPin { .certificate(.pem(authority.certificatePEM)) }
 }
 
 extension NetworkError {
-    var trust: TrustFailure? { underlying as? TrustFailure }
+    var trust: SecurityPolicy.TrustFailure? { underlying as? SecurityPolicy.TrustFailure }
 }
 
 extension EventRecorder {
-    var trustReports: [TrustFailure] { events.compactMap { if case .trustReported(let failure) = $0 { failure } else { nil } } }
+    var trustReports: [SecurityPolicy.TrustFailure] {
+        events.compactMap { if case .trustReported(let failure) = $0 { failure } else { nil } }
+    }
 }
 
 extension Data {

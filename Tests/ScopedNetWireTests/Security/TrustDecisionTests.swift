@@ -7,29 +7,30 @@ import Testing
 
 /// SEC-2, SEC-3, SEC-4: what no handshake shows, or not easily. The whole table is in `TrustTableTests`.
 @Suite(.leavesNothing) struct TrustDecisionTests {
-    private let leaf: ServerCertificate
-    private let root: ServerCertificate
+    private let leaf: SecurityPolicy.ServerCertificate
+    private let root: SecurityPolicy.ServerCertificate
 
     init() throws {
         let authority = try TestAuthority()
-        leaf = ServerCertificate(der: try #require(Data(certificatePEM: authority.makeServerIdentity().certificatePEM)))
-        root = ServerCertificate(der: try #require(Data(certificatePEM: authority.certificatePEM)))
+        leaf = SecurityPolicy.ServerCertificate(der: try #require(Data(certificatePEM: authority.makeServerIdentity().certificatePEM)))
+        root = SecurityPolicy.ServerCertificate(der: try #require(Data(certificatePEM: authority.certificatePEM)))
     }
 
     private func decide(
         _ rule: TrustDecision.Rule, code: Int32 = 0, matchesHost: Bool = true, _ leniency: TrustDecision.Leniency = .init(),
-        chain: [ServerCertificate]? = nil
+        chain: [SecurityPolicy.ServerCertificate]? = nil
     ) -> TrustDecision {
         TrustDecision.decide(rule, leniency, .init(verifyCode: code, matchesHost: matchesHost, chain: chain ?? [leaf, root]))
     }
 
-    private func keys(_ certificates: ServerCertificate..., mode: SecurityPolicy.Mode = .enforce) -> TrustDecision.Rule {
+    private func keys(_ certificates: SecurityPolicy.ServerCertificate..., mode: SecurityPolicy.Mode = .enforce) -> TrustDecision.Rule {
         .publicKeys(Set(certificates.compactMap(\.publicKeyDigest)), mode)
     }
 
     @Test func codesHaveTheirReasons() {
         let reasons = [
-            (9, TrustFailure.Reason.expired), (10, .expired), (62, .wrongHost), (64, .wrongHost), (20, .untrusted), (1, .untrusted),
+            (9, SecurityPolicy.TrustFailure.Reason.expired), (10, .expired), (62, .wrongHost), (64, .wrongHost), (20, .untrusted),
+            (1, .untrusted),
         ]
         for (code, reason) in reasons { #expect(decide(.system, code: Int32(code)) == .reject(reason)) }
         for code in [2, 18, 19, 20, 21, 27] as [Int32] {
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test func aCertificateThatCannotBeReadHasNoKey() {
-        let nonsense = ServerCertificate(der: Data([1, 2, 3]))
+        let nonsense = SecurityPolicy.ServerCertificate(der: Data([1, 2, 3]))
         #expect(decide(keys(leaf), chain: [nonsense]) == .reject(.pinMismatch))
         #expect(decide(keys(leaf), chain: [nonsense, leaf]) == .accept)
     }

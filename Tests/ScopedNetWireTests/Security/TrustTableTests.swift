@@ -89,7 +89,7 @@ struct TrustTableTests {
                     case .success(let response):
                         #expect(expected == nil, comment)
                         #expect(response.status == 200, comment)
-                        let reports = row.mode == .reportOnly && !column.isPinned ? [TrustFailure.Reason.pinMismatch] : []
+                        let reports = row.mode == .reportOnly && !column.isPinned ? [SecurityPolicy.TrustFailure.Reason.pinMismatch] : []
                         #expect(observer.trustReports.map(\.reason) == reports, comment)
                     case .failure(let error):
                         #expect(error.code == expected, comment)

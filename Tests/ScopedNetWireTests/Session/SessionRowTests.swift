@@ -87,8 +87,8 @@ struct SessionRowTests {
             _ = try await wire.session.send(wire.url + "/old")
             #expect(asked.lines == ["derived", "base"])
             let own = try #require(before.options.hooks.redirect)
-            let request = NextRequest(url: "http://h/", method: .get, headers: [:], keepsBody: false)
-            let hop = RedirectProposal(
+            let request = RequestHooks.NextRequest(url: "http://h/", method: .get, headers: [:], keepsBody: false)
+            let hop = RequestHooks.RedirectProposal(
                 runID: 1, number: 1, head: ResponseHead(status: 302), isStored: false, request: request, proposed: request)
             _ = try await own(hop)
             #expect(asked.lines.last == "base")

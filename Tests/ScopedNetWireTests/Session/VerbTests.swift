@@ -196,7 +196,7 @@ struct VerbTests {
             try form.add(PartPieces(["abc"]), length: 5, name: "s")
             let request = house.session.post("a", body: .multipart(form))
             let error = await #expect(throws: NetworkError.self) { try await request.value() }
-            #expect(error?.code == .bodyStreamFailed && error?.underlying is BodyFailure)
+            #expect(error?.code == .bodyStreamFailed && error?.underlying is MultipartForm.BodyFailure)
             #expect(error?.message == "a part ended after 3 of the 5 bytes declared")
         }
     }

@@ -99,8 +99,8 @@ enum SoakDoor: Int, CaseIterable {
     private final class Listener: RequestDelegate, Sendable {
         let ended = Latch()
         let succeeded = Counter()
-        func request(_ run: RunInfo, didSucceedWith value: any Sendable, response: ResponseHead) { succeeded.add() }
-        func requestDidEnd(_ run: RunInfo) { ended.open() }
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) { succeeded.add() }
+        func requestDidEnd(_ run: Run.Info) { ended.open() }
     }
 
     func send(_ session: Session, _ url: String, _ tally: SoakTally) async {

@@ -11,7 +11,7 @@ import Testing
 struct DiskFaultTests {
     private func expect(_ error: NetworkError, _ code: NetworkError.Code, _ number: Int32) {
         #expect(error.code == code, "\(error)")
-        #expect(error.underlying as? SystemError == SystemError(code: number), "\(error)")
+        #expect(error.underlying as? NetworkError.SystemError == NetworkError.SystemError(code: number), "\(error)")
         #expect(error.message.contains(String(cString: strerror(number))), "\(error)")
     }
 
@@ -56,7 +56,7 @@ struct DiskFaultTests {
             setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
             let outcome = await session.download(server.url + "/", to: URL(fileURLWithPath: folder.path + "/file")).outcome()
             guard case .failure(let error) = outcome, error.code == .fileUnwritable,
-                error.underlying as? SystemError == SystemError(code: EFBIG)
+                error.underlying as? NetworkError.SystemError == NetworkError.SystemError(code: EFBIG)
             else { exit(2) }
             guard folder.names.isEmpty else { exit(3) }
         }
@@ -78,7 +78,7 @@ struct DiskFaultTests {
             let session = Session(configuration: configuration)
             let outcome = await session.download(server.url + "/", to: URL(fileURLWithPath: folder.path + "/file")).outcome()
             guard case .failure(let error) = outcome, error.code == .fileUnwritable,
-                error.underlying as? SystemError == SystemError(code: EACCES)
+                error.underlying as? NetworkError.SystemError == NetworkError.SystemError(code: EACCES)
             else { exit(2) }
             guard error.message.contains(String(cString: strerror(EACCES))) else { exit(3) }
         }

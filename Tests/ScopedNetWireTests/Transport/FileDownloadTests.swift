@@ -180,7 +180,7 @@ struct FileDownloadTests {
             for path in ["/", "/empty"] {
                 let error = try await wire.session.download(wire.url + path, to: URL(fileURLWithPath: folder.path + "/none/file")).failure()
                 #expect(error.code == .fileUnwritable)
-                #expect((error.underlying as? SystemError)?.code == ENOENT)
+                #expect((error.underlying as? NetworkError.SystemError)?.code == ENOENT)
             }
         }
     }

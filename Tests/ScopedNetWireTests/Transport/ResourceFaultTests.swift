@@ -42,7 +42,7 @@ struct ResourceFaultTests {
                             print("\(host) \(room): \(error)"); exit(4)
                         }
                         failures += 1
-                        if error.underlying as? SystemError == SystemError(code: EMFILE) { beforeTheThread += 1 }
+                        if error.underlying as? NetworkError.SystemError == NetworkError.SystemError(code: EMFILE) { beforeTheThread += 1 }
                         guard room < 11 else { exit(6) }
                     }
                     // The same session has what it needs now.
@@ -134,7 +134,7 @@ struct ResourceFaultTests {
                 guard case .failure(let error) = outcome, error.code == .resources, error.message.contains("thread") else {
                     print(outcome); exit(3)
                 }
-                guard error.underlying as? SystemError == SystemError(code: EAGAIN) else { print(error); exit(4) }
+                guard error.underlying as? NetworkError.SystemError == NetworkError.SystemError(code: EAGAIN) else { print(error); exit(4) }
             }
             guard LiveObjects.snapshot().total < 20 else { print(LiveObjects.snapshot()); exit(6) }
             limit.rlim_cur = limit.rlim_max

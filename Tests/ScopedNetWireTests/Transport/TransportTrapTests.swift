@@ -175,7 +175,7 @@ struct TransportTrapTests {
                     configuration.proxy = .none
                     configuration.tls.certificateAuthority = .pem(authority.certificatePEM)
                     let session = Session(configuration: configuration)
-                    for version in [HTTPVersionPolicy.automatic, .http1] {
+                    for version in [RequestOptions.HTTPVersionPolicy.automatic, .http1] {
                         _ = try await session.request(server.url + "/a").options { $0.httpVersion = version }.response()
                         let stalled = session.request(server.url + "/stall").options { $0.httpVersion = version }.start()
                         try await server.waitForStalls()

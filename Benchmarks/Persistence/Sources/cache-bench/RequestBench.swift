@@ -89,7 +89,7 @@ struct RequestBench {
     }
 
     /// That the case is what its name says.
-    private func check(_ name: Case, _ statistics: CacheStatistics, _ count: Int) {
+    private func check(_ name: Case, _ statistics: ResponseCache.Statistics, _ count: Int) {
         let isRight =
             switch name {
             case .none: true
