@@ -12,8 +12,8 @@ configuration() {
     local lean=(-u SCOPEDNET_ALL SCOPEDNET_LEAN=1)
     case $1 in
         debug) environment=(SCOPEDNET_ALL=1) options=(--enable-all-traits) ;;
-        thread) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-tsan --sanitize=thread --disable-index-store) ;;
-        address) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-asan --sanitize=address --disable-index-store) ;;
+        thread) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-tsan --sanitize=thread) ;;
+        address) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-asan --sanitize=address) ;;
         release) environment=("${lean[@]}") options=(--force-resolved-versions --scratch-path .build-lean -c release -Xswiftc -enable-testing) ;;
     esac
 }

@@ -55,7 +55,7 @@ final class DiskThreads: Sendable {
 
     /// Does the job on one of the threads, and calls `then` there: a thread of its own for who has none to wait with.
     ///
-    /// - Parameter then: called once, never before this returns; with nil, on any thread, when the disk does not answer in time.
+    /// - Parameter then: called once, never by this thread within the call; with nil, on any thread, when the disk does not answer in time.
     func answer<Value: Sendable>(_ job: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value?) -> Void) {
         guard stall.withLock({ $0.admits }) else {
             Task { then(nil) }

@@ -8,6 +8,15 @@ final class DeadlineClock: Sendable {
         /// Tells the newest task from those that it has replaced.
         var generation = 0
         var hasEnded = false
+
+        /// - Returns: the task to cancel, where nothing is pending. The next wait makes another.
+        mutating func stopIfIdle() -> Task<Void, Never>? {
+            guard pending.isEmpty else { return nil }
+            pending.alarmStopped()
+            generation += 1
+            defer { task = nil }
+            return task
+        }
     }
 
     private let state = Lock(State())
@@ -33,16 +42,16 @@ final class DeadlineClock: Sendable {
     func end(of id: UInt64) {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.pending.remove(id)
-            return state.hasEnded && state.pending.isEmpty ? state.task : nil
+            return state.hasEnded ? state.stopIfIdle() : nil
         }
         task?.cancel()
     }
 
-    /// No wait begins any more; those that are pending keep their limits.
+    /// The owner needs no clock any more. Pending waits keep their limits, and one that was on its way gets its own.
     func end() {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.hasEnded = true
-            return state.pending.isEmpty ? state.task : nil
+            return state.stopIfIdle()
         }
         task?.cancel()
     }

@@ -22,6 +22,9 @@ struct PendingDeadlines<Item> {
     /// The wait has ended. Does nothing for one that has expired.
     mutating func remove(_ id: UInt64) { items[id] = nil }
 
+    /// The clock was stopped: the next wait sets it again.
+    mutating func alarmStopped() { alarm = nil }
+
     /// The clock has rung.
     ///
     /// - Returns: the waits whose deadlines have come, the earliest first. `alarm` is the next time to look,

@@ -42,8 +42,10 @@ enum SteppedClockScenario {
         clocked.append((stage.start("a clock for the first byte", firstByte), [.firstByteTimeout]))
         clocked.append((stage.start("a clock for all of it", total), [.totalTimeout]))
         clocked.append((stage.start("a clock for silence", idle), [.idleTimeout]))
-        // A retry takes a whole token of the host's budget, and a request puts a fifth of one in.
-        for _ in 0..<6 { await stage.expectSuccess(of: stage.start("a quick request", session.request(stage.url + "/quick"))) }
+        // A retry takes a whole token of the host's budget, and a request that may be repeated puts a fifth of one in.
+        for _ in 0..<6 {
+            await stage.expectSuccess(of: stage.start("a quick request", session.request(stage.url + "/quick").retry(.standard)))
+        }
         let retry = stage.start(
             "a second try",
             session.request(stage.url + "/retry?\(name)").options {

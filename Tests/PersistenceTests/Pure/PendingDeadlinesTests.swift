@@ -42,6 +42,17 @@ import Testing
         #expect(due == [1, 2, 3])
     }
 
+    /// A store is closed between the job of a lookup and its wait.
+    @Test(.timeLimit(.minutes(1))) func aWaitThatComesAfterTheEndHasItsLimit() async {
+        let clock = DeadlineClock()
+        let earlier = clock.begin(limit: .milliseconds(10)) {}
+        clock.end(of: earlier)
+        clock.end()
+        await withCheckedContinuation { continuation in
+            _ = clock.begin(limit: .milliseconds(20)) { continuation.resume() }
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func aWaitExpiresOnceAndOthersEndInTime() async {
         let clock = DeadlineClock()
         let (expired, heard) = AsyncStream.makeStream(of: Int.self)

@@ -28,7 +28,8 @@ extension DamageTests {
     @Test func aFolderThatSomebodyRemovesIsMadeAgain() async throws {
         let store = Store(folder.configuration())
         try await store.putAndFlush(NewEntry(key: EntryKey("before"), metadata: Data([1])))
-        try FileManager.default.removeItem(atPath: folder.folder.path)
+        // In one step: the writer may be making new files while a folder is removed piece by piece.
+        try FileManager.default.moveItem(atPath: folder.folder.path, toPath: folder.path + "/removed")
         let writer = store.makeBodyWriter()
         try writer.write(Data(count: 200_000))
         try await store.putAndFlush(NewEntry(key: EntryKey("after"), metadata: Data([2]), body: writer.finish()))
@@ -50,7 +51,8 @@ extension DamageTests {
         try await writer.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))
         let before = await reader.lookup(EntryKey("a"))
         #expect(before.entries.map(\.metadata) == [Data([1])])
-        try FileManager.default.removeItem(atPath: folder.folder.path)
+        // In one step: the writer may be making new files while a folder is removed piece by piece.
+        try FileManager.default.moveItem(atPath: folder.folder.path, toPath: folder.path + "/removed")
         try await writer.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([2])))
         clock.advance(by: 2)
         // The first look finds out, and the next one has the new files.
