@@ -25,7 +25,7 @@ final class SearchPage {
         session.get(url.string ?? "search", as: Places.self)
             .options { options in
                 options.repeats = .replaceRunning
-                options.repeatKey = "search"
+                options.repeats.key = "search"
             }
             .onSuccess(for: self) { page, places in page.matches = places.matches }
             .onEnd(for: self) { page, reason in

@@ -19,7 +19,7 @@ public struct NetworkError: Error, Sendable {
             case connectivityTimeout, queueTimeout, connectTimeout, firstByteTimeout, idleTimeout, totalTimeout, queueFull
             case badResponse, truncatedBody, headersTooLarge, bodyTooLarge, decodingBomb, contentDecodingFailed
             case tooManyRedirects, redirectLoop, redirectRefused, notInCache
-            case unacceptableStatus, unacceptableContentType, decodingFailed, authenticationFailed, hookFailed
+            case unacceptableStatus, unacceptableContentType, unacceptableResponse, decodingFailed, authenticationFailed, hookFailed
             case duplicateRequest, cancelled, shutdown, resources, other
         }
 
@@ -109,9 +109,11 @@ public struct NetworkError: Error, Sendable {
         public static let redirectRefused = Code(.redirectRefused)
         /// The status is not one the request accepts (2xx unless told otherwise).
         public static let unacceptableStatus = Code(.unacceptableStatus)
-        /// The media type is not one the request accepts (``RequestOptions/contentTypes``). Where the status is not acceptable either, this is
-        /// the `underlying` of that error.
+        /// The media type is not one the request accepts (``RequestOptions/Validation/contentTypes``). Where the status is not acceptable
+        /// either, this is the `underlying` of that error.
         public static let unacceptableContentType = Code(.unacceptableContentType)
+        /// The program's own check refused the response (``RequestOptions/Validation/check``): what it threw is the `underlying`.
+        public static let unacceptableResponse = Code(.unacceptableResponse)
         /// The body could not be turned into the value asked for.
         public static let decodingFailed = Code(.decodingFailed)
 
@@ -369,7 +371,9 @@ extension NetworkError: CustomStringConvertible {
     /// True if the phase does not follow from the code.
     private var saysPhase: Bool {
         switch code {
-        case .decodingFailed, .unacceptableStatus, .unacceptableContentType, .duplicateRequest, .notInCache, .invalidURL: false
+        case .decodingFailed, .unacceptableStatus, .unacceptableContentType, .unacceptableResponse, .duplicateRequest, .notInCache,
+            .invalidURL:
+            false
         default: true
         }
     }

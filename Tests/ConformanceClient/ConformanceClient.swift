@@ -43,7 +43,7 @@ struct ConformanceClient {
             if let name = HTTPField.Name(field.name) { fields.append(HTTPField(name: name, value: field.value)) }
         }
         let response = try await session.request(
-            request.url, method: HTTPRequest.Method(request.method) ?? .get, headers: fields,
+            request.url, method: HTTPRequest.Method(request.method) ?? .get, headers: HeaderFields(fields),
             body: request.body.map { .data(Data($0.utf8)) }
         ).response()
         // A refresh beside it is over, too.

@@ -26,7 +26,7 @@ struct ScopedNetClient: Client {
             guard let method = HTTPRequest.Method(call.method) else {
                 throw NetworkError(.invalidOption, phase: .preparing, message: call.method)
             }
-            let request = session.request(call.url, method: method, headers: fields, body: call.body.map { .data($0) })
+            let request = session.request(call.url, method: method, headers: HeaderFields(fields), body: call.body.map { .data($0) })
             let response = try await request.response()
             await session.agent.waitUntilIdle()
             return Reply(

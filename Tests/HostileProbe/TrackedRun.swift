@@ -26,7 +26,7 @@ final class TrackedRun: Sendable {
     }
 
     func start<Value>(_ request: Request<Value>, in bag: DeallocBag? = nil) {
-        request.onSuccess { [self] _ in calls.withLock { $0.successes += 1 } }
+        _ = request.onSuccess { [self] _ in calls.withLock { $0.successes += 1 } }
             .onFailure { [self] _ in calls.withLock { $0.failures += 1 } }
             .onResponseHead { [self] _ in head.finish() }
             .onEnd { [self] reason in count(reason) }

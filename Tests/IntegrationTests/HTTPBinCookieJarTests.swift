@@ -49,7 +49,7 @@ struct HTTPBinCookieJarTests {
 
     @Test func aFieldOfTheRequestsOwnIsSentAlone() async throws {
         _ = try await told("/cookies/set?a=1")
-        let echo = try await session.get(url("/cookies"), as: Jar.self, headers: [.cookie: "mine=1"]).value()
+        let echo = try await session.get(url("/cookies"), headers: [.cookie: "mine=1"], as: Jar.self).value()
         #expect(echo.cookies == ["mine": "1"])
     }
 

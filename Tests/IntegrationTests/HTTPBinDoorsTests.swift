@@ -53,7 +53,7 @@ struct HTTPBinDoorsTests {
         let words = Words()
         var listener: Listener? = Listener(words)
         let request = session.request(Servers.httpbinURL + "/delay/9", decoder: .json(Echo.self))
-        if door == .delegate { request.delegate(sendable: listener ?? Listener(words)) } else { listener?.listen(to: request) }
+        if door == .delegate { _ = request.delegate(sendable: listener ?? Listener(words)) } else { listener?.listen(to: request) }
         let run = listener.map { request.start(for: $0) }
         listener = nil
         await session.agent.waitUntilIdle()
@@ -77,7 +77,7 @@ extension HTTPBinDoorsTests.Door {
             await agent.waitUntilIdle()
         case .delegate:
             let owner = Listener(words)
-            request.delegate(sendable: owner)
+            _ = request.delegate(sendable: owner)
             request.start()
             await agent.waitUntilIdle()
             // Held until then: a delegate is weak.
@@ -105,7 +105,7 @@ private final class Listener: RequestOwner, RequestDelegate, Sendable {
     init(_ words: Words) { self.words = words }
 
     func listen(to request: Request<HTTPBinDoorsTests.Echo>) {
-        request.onSuccess(for: self) { owner, echo in owner.words.add(.value(echo.method)) }
+        _ = request.onSuccess(for: self) { owner, echo in owner.words.add(.value(echo.method)) }
             .onFailure(for: self) { owner, error in owner.words.add(.failure(error.code)) }
     }
 

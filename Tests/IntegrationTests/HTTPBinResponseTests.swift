@@ -69,7 +69,7 @@ struct HTTPBinResponseTests {
         #expect(error.code == .unacceptableContentType)
         #expect(status == 200)
         #expect(text.hasPrefix("<?xml"))
-        let accepted = try await session.request(url("/xml"), decoder: .text).options { $0.contentTypes = .only(["*/xml"]) }.value()
+        let accepted = try await session.request(url("/xml"), decoder: .text).options { $0.validation.contentTypes = .only(["*/xml"]) }.value()
         #expect(accepted == text)
     }
 
@@ -78,7 +78,7 @@ struct HTTPBinResponseTests {
         let path = url("/response-headers?Content-Type=text/plain&X-Own=1")
         let error = try await session.get(path, as: JSONValue.self).failure()
         #expect(error.code == .unacceptableContentType)
-        let lenient = try await session.get(path, as: JSONValue.self).options { $0.contentTypes = .any }.value()
+        let lenient = try await session.get(path, as: JSONValue.self).options { $0.validation.contentTypes = .any }.value()
         let own = lenient["X-Own"]
         #expect(own == "1")
     }
@@ -130,7 +130,7 @@ struct HTTPBinResponseTests {
         let folder = try Folder()
         let request = session.download(url("/stream-bytes/100000?chunk_size=997"), to: folder.file("bytes"))
         let progress = Gathered<TransferProgress>()
-        request.onDownloadProgress { progress.add($0) }
+        _ = request.onDownloadProgress { progress.add($0) }
         let response = try await request.response()
         let written = try Data(contentsOf: folder.file("bytes")).count
         #expect(response.head.contentLength == nil)
@@ -144,7 +144,7 @@ struct HTTPBinResponseTests {
     @Test func aPageOfAnotherTypeReplacesNoFile() async throws {
         let folder = try Folder()
         let file = folder.file("picture")
-        let session = session.with { $0.options.contentTypes = .only(["image/*"]) }
+        let session = session.with { $0.options.validation.contentTypes = .only(["image/*"]) }
         _ = try await session.download(url("/image/png"), to: file).value()
         let picture = try Data(contentsOf: file)
         #expect(picture.starts(with: [0x89, 0x50, 0x4E, 0x47]))

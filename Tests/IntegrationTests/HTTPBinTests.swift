@@ -24,7 +24,7 @@ struct HTTPBinTests {
         let body: RequestBody? = method == .get ? nil : .data(Data(#"{"greeting":"grüß dich"}"#.utf8))
         let headers: HTTPFields = [.contentType: "application/json", .init("X-Own")!: "a, b"]
         let echo = try await session.request(
-            url("/anything/a%20b?q=1%2B1&r=%C3%BC"), method: method, headers: headers, body: body, decoder: .json(Echo.self)
+            url("/anything/a%20b?q=1%2B1&r=%C3%BC"), method: method, headers: HeaderFields(headers), body: body, decoder: .json(Echo.self)
         ).response().value
         #expect(echo.method == method.rawValue)
         #expect(echo.headers["X-Own"] == "a, b")

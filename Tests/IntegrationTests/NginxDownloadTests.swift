@@ -22,9 +22,9 @@ struct NginxDownloadTests {
     private func breakOff(_ path: String, to file: URL) async throws -> PartialDownload {
         let start = PartialDownload.of(file)?.bytes ?? 0
         let (counts, count) = AsyncStream.makeStream(of: Int64.self)
-        let request = session.download(Servers.nginxURL + path, to: file).options { $0.maxDownloadRate = 2 << 20 }
-        request.onDownloadProgress { count.yield($0.completed) }
-        request.onEnd { _ in count.finish() }
+        let request = session.download(Servers.nginxURL + path, to: file).options { $0.limits.downloadRate = 2 << 20 }
+        _ = request.onDownloadProgress { count.yield($0.completed) }
+        _ = request.onEnd { _ in count.finish() }
         let run = request.start()
         for await completed in counts where completed > start + (1 << 20) { break }
         await run.cancelAndWait()
@@ -147,7 +147,7 @@ struct NginxDownloadTests {
             let response = try await session.download(server + "/up/limited.bin", to: folder.file("fast \(number)")).response()
             fastest = min(fastest, response.metrics.total)
         }
-        let request = session.download(server + "/up/limited.bin", to: folder.file("slow")).options { $0.maxDownloadRate = 4 << 20 }
+        let request = session.download(server + "/up/limited.bin", to: folder.file("slow")).options { $0.limits.downloadRate = 4 << 20 }
         let limited = try await request.response().metrics.total
         let isEqual = try Data(contentsOf: folder.file("slow")) == data
         // Two seconds, less what may move at once.

@@ -27,7 +27,7 @@ import Testing
 
     @Test(arguments: [SIGTERM, SIGINT]) func aSignalLetsTheRequestUnderWayFinish(_ signal: Int32) async throws {
         // Systemd hears of the stop before the watchdog does: between the two, one that hurries would ask again.
-        try await withDaemon(ScriptedResponse.ok("fine").stalling(.afterBytes(2)), every: "60") { daemon, server, listener in
+        try await withDaemon(ScriptedResponse.ok("fine").stalling(.afterBytes(2)), every: "600") { daemon, server, listener in
             let ready = await listener.next()
             #expect(ready == "READY=1")
             try await server.waitForStalls()

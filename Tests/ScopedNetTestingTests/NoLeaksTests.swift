@@ -70,7 +70,7 @@ import Testing
         let text = await verdict(allowing: [.session]) {
             let request = mockedSession().request("http://h/armed")
             // The cycle: a request that holds a closure that holds the request.
-            request.onSuccess { _ in _ = request }
+            _ = request.onSuccess { _ in _ = request }
             attic.keep(request)
         }
         #expect(text.contains("referenced by you"))
@@ -79,6 +79,20 @@ import Testing
         for request in attic.requests { request.start() }
         for request in attic.requests { request.cancel() }
         attic.clear()
+    }
+
+    @Test func aRequestThatWasNeverStartedIsToldOf() async {
+        let text = await verdict {
+            let session = mockedSession(MockTransport { _ in .ok() })
+            _ = session.request("http://h/forgotten?token=hush").onSuccess { _ in }
+            // No closures, nothing forgotten; and one that was started.
+            _ = session.request("http://h/made")
+            session.request("http://h/started").onSuccess { _ in }.start()
+            await session.agent.waitUntilIdle()
+        }
+        #expect(text.contains("the request for 'http://h/forgotten?token=***' was dropped without a start"))
+        #expect(text.contains("onSuccess at ScopedNetTestingTests/NoLeaksTests.swift:"))
+        #expect(!text.contains("h/made") && !text.contains("h/started"))
     }
 
     @Test func aRequestIsNamedAsTheHolderOfItsLastRun() async {

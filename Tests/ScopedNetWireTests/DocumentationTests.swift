@@ -109,7 +109,7 @@ private struct Samples: Sendable {
         }
 
         func goOn() {
-            request.onDownloadProgress(for: self) { page, progress in page.fraction = progress.fraction ?? 0 }
+            _ = request.onDownloadProgress(for: self) { page, progress in page.fraction = progress.fraction ?? 0 }
             run = request.start(for: self)
         }
 
@@ -126,21 +126,21 @@ private struct Samples: Sendable {
     // MARK: Responses.md
 
     func decoders(_ session: Session) {
-        _ = session.request("posts", decoder: .json([Post].self))
-        _ = session.request("posts", decoder: .json(removesNulls: true))
-        _ = session.request("letter", decoder: .text)
-        _ = session.request("settings", decoder: .propertyList([String: Int].self))
-        _ = session.request("size", decoder: ResponseDecoder { _, body in body.count })
-        _ = session.request("either", decoder: .first(of: ResponseDecoder.json(Post.self).map { $0.title }, .text))
+        _ = session.get("posts", as: [Post].self)
+        _ = session.get("posts", decoder: .json(removesNulls: true))
+        _ = session.get("letter", as: String.self)
+        _ = session.get("settings", decoder: .propertyList([String: Int].self))
+        _ = session.get("size", decoder: ResponseDecoder { _, body in body.count })
+        _ = session.get("either", decoder: .first(of: ResponseDecoder.json(Post.self).map { $0.title }, .text))
     }
 
     func users(_ session: Session) async throws -> JSONValue {
         let shape: JSONShape = ["users": .array(of: ["id": .integer, "name": .string, "phone": .optional(.string)])]
-        return try await session.request("users", decoder: .json(shape)).value()
+        return try await session.get("users", decoder: .json(shape)).value()
     }
 
     func thumbnail(_ session: Session, to file: URL) async throws -> URL {
-        try await session.download("thumbnail", to: file).options { $0.contentTypes = .only(["image/*"]) }.value()
+        try await session.download("thumbnail", to: file).options { $0.validation.contentTypes = .only(["image/*"]) }.value()
     }
 
     func session(keepingCookiesOf account: String) async -> Session {
@@ -262,10 +262,12 @@ private struct Samples: Sendable {
         }
     }
 
-    func publish(_ post: Post, with session: Session) async throws -> Int {
-        let body = RequestBody.data(try JSONEncoder().encode(post))
-        let response = try await session.send("posts", method: .post, headers: [.contentType: "application/json"], body: body)
-        return response.status
+    func publish(_ post: Post, with session: Session) async throws -> [Post] {
+        try await session.post("posts", json: post, as: [Post].self).value()
+    }
+
+    func vote(for id: Int, key: String, with session: Session) async throws {
+        try await session.post("votes", headers: ["X-Key": key], json: ["id": id, "up": true], as: Void.self).value()
     }
 
     func countBytes(_ session: Session) async throws(NetworkError) -> Int {
@@ -360,7 +362,7 @@ private struct Samples: Sendable {
             session.get("search", query: ["q": text], as: [Post].self)
                 .options { options in
                     options.repeats = .replaceRunning
-                    options.repeatKey = "search"
+                    options.repeats.key = "search"
                 }
                 .onSuccess(for: self) { model, posts in model.results = posts }
                 .start(for: self)
@@ -636,10 +638,14 @@ private struct Samples: Sendable {
             #expect(try await samples.firstPost(session)?.title == "One")
             #expect(await samples.explain(session) == "no such thing")
             #expect(try await samples.countBytes(session) == 300_000)
-            #expect(try await samples.publish(.init(title: "Three"), with: session) == 200)
+            #expect(try await samples.publish(.init(title: "Three"), with: session).count == 2)
             let sent = try #require(server.requests.last)
             #expect(sent.method == "POST" && String(decoding: sent.body, as: UTF8.self) == #"{"title":"Three"}"#)
             #expect(sent.headers["user-agent"] == "Example/1.0")
+            server.on("/api/votes", .ok())
+            try await samples.vote(for: 7, key: "k", with: session)
+            let vote = try #require(server.requests.last)
+            #expect(vote.text == #"{"id":7,"up":true}"# && vote["x-key"] == "k")
         }
         Samples().printCapabilities()
     }

@@ -14,12 +14,12 @@ private struct LimitsSamples: Sendable {
     struct Receipt: Codable, Sendable { let bytes: Int }
 
     func sendInTheBackground(_ photo: URL, with session: Session) -> Request<Data> {
-        session.upload("photos", from: photo).options { $0.maxUploadRate = 200_000 }
+        session.upload("photos", from: photo).options { $0.limits.uploadRate = 200_000 }
     }
 
     func upload(_ photo: URL, with session: Session) async throws -> [Receipt] {
-        let first = session.upload("photos", from: photo, decoder: .json(Receipt.self)).onUploadProgress { print($0) }
-        let second = session.upload("photos/today", from: Data("…".utf8), method: .put, decoder: .json(Receipt.self))
+        let first = session.upload("photos", from: photo, as: Receipt.self).onUploadProgress { print($0) }
+        let second = session.upload("photos/today", from: Data("…".utf8), method: .put, as: Receipt.self)
         return [try await first.value(), try await second.value()]
     }
 
@@ -30,7 +30,7 @@ private struct LimitsSamples: Sendable {
             allowed: [try AddressFilter.Range("10.1.2.0/24")], denied: [try AddressFilter.Range("2001:db8:5::/48")])
         configuration.options.access.ports = [80, 443]
         configuration.options.timeouts.total = .seconds(30)
-        configuration.options.maxBodyBytes = 10 << 20
+        configuration.options.limits.bodyBytes = 10 << 20
         return Session(configuration: configuration)
     }
 }

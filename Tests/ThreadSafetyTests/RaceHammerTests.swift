@@ -58,7 +58,7 @@ import Testing
             options.release = strategy
             if dice >> 16 & 15 == 0 {
                 options.repeats = dice >> 20 & 1 == 0 ? .cancelOldest : .cancelNewest
-                options.repeatKey = "key \(dice >> 24 & 3)"
+                options.repeats.key = "key \(dice >> 24 & 3)"
             }
         }
         .onSuccess { _ in Self.called(record, tally, isSuccess: true) }
@@ -68,7 +68,7 @@ import Testing
             tally.ended.add(1, ordering: .relaxed)
         }
         if dice >> 32 & 3 == 0 {
-            request.onDownloadProgress { _ in
+            _ = request.onDownloadProgress { _ in
                 if record.silent.load(ordering: .sequentiallyConsistent) { tally.late.add(1, ordering: .relaxed) }
             }
         }

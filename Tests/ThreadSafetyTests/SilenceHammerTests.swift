@@ -149,7 +149,7 @@ import Testing
                 let record = Record(tally, stopsAt: isFromElsewhere ? .max : Int(dice >> 8 & 15), stop)
                 let delegate = Delegate(record)
                 let request = request(session, record, other: dice >> 4 & 1 == 0 ? other : nil)
-                if dice >> 5 & 1 == 0 { request.delegate(sendable: delegate) }
+                if dice >> 5 & 1 == 0 { _ = request.delegate(sendable: delegate) }
                 if isFromElsewhere { DispatchQueue.global().async { record.haltFromElsewhere() } }
                 record.start(request)
                 tally.runs.add(1, ordering: .relaxed)

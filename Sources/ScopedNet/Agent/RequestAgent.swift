@@ -51,7 +51,7 @@ public final class RequestAgent: Sendable {
             retain(run)
             return .accepted(replaced: [])
         }
-        let strategy = run.template.options.repeats
+        let strategy = run.template.options.repeats.strategy
         return shard(of: key).repeats.withLock { repeats in
             let earlier = repeats[key] ?? []
             if strategy == .cancelNewest, let existing = earlier.last { return .refused(existing) }

@@ -16,6 +16,9 @@ extension RetryPolicy {
         /// A kept-alive connection was dead before the first byte of the response. Happens at once, and counts as no attempt.
         public static let staleConnection = RetryPolicy.Reason(description: "the reused connection was dead")
 
+        /// The program said so (``RequestHooks/retry``).
+        public static let program = RetryPolicy.Reason(description: "the program decided")
+
         /// The response had a status that is retried.
         public static func status(_ code: Int) -> RetryPolicy.Reason { RetryPolicy.Reason(description: "status \(code)") }
 
@@ -29,6 +32,8 @@ extension RetryPolicy {
     public struct StopReason: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
+        /// The program said so (``RequestHooks/retry``).
+        public static let program = RetryPolicy.StopReason(description: "the program decided")
         /// The policy allows one attempt only.
         public static let retriesOff = RetryPolicy.StopReason(description: "retries are off")
         /// The status or the failure is not one that is retried.

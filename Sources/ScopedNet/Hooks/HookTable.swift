@@ -6,8 +6,13 @@ package struct HookTable: Sendable {
     var disposition: Hook<RequestHooks.IncomingResponse, RequestHooks.Disposition>?
     var destination: Hook<RequestHooks.IncomingDownload, URL>?
     var newBody: Hook<RequestHooks.BodyReplayRequest, RequestBody?>?
+    var retry: Hook<RequestHooks.RetryProposal, RequestHooks.RetryAnswer>?
+    /// Of the options only.
+    var shouldCache: (@Sendable (any Sendable, ResponseHead) -> Bool)?
 
-    var isEmpty: Bool { redirect == nil && disposition == nil && destination == nil && newBody == nil }
+    var isEmpty: Bool {
+        redirect == nil && disposition == nil && destination == nil && newBody == nil && retry == nil && shouldCache == nil
+    }
 
     /// A body may have to wait for an answer.
     var holdsBodies: Bool { disposition != nil || destination != nil }
@@ -17,6 +22,7 @@ package struct HookTable: Sendable {
         [
             redirect.map { "decideRedirect at \($0.origin)" }, disposition.map { "decideDisposition at \($0.origin)" },
             destination.map { "chooseDestination at \($0.origin)" }, newBody.map { "provideBody at \($0.origin)" },
+            retry.map { "decideRetry at \($0.origin)" },
         ].compactMap { $0 }
     }
 }

@@ -14,7 +14,6 @@ extension Request {
     // MARK: Redirects
 
     /// Decides about each redirect that the ``RedirectPolicy`` follows, one after the other. See ``RedirectPolicy/Answer``.
-    @discardableResult
     public func decideRedirect(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -23,7 +22,6 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
-    @discardableResult
     public func decideRedirect<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -32,7 +30,6 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
-    @discardableResult
     public func decideRedirect<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer
@@ -40,7 +37,6 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
-    @discardableResult
     public func decideRedirect<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer
@@ -52,7 +48,6 @@ extension Request {
 
     /// Gives another body where one that can be read once has to be sent again. With nil a redirect fails with `bodyNotReplayable`, and a retry
     /// is not made.
-    @discardableResult
     public func provideBody(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (RequestHooks.BodyReplayRequest) async throws -> RequestBody?
@@ -60,7 +55,6 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
-    @discardableResult
     public func provideBody<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -69,7 +63,6 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
-    @discardableResult
     public func provideBody<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.BodyReplayRequest) async throws -> RequestBody?
@@ -77,7 +70,6 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
-    @discardableResult
     public func provideBody<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.BodyReplayRequest) async throws -> RequestBody?
@@ -85,12 +77,49 @@ extension Request {
         arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
+    // MARK: Retries
+
+    /// Decides about each attempt that failed and could be made again, whatever the ``RetryPolicy`` decided: about a transfer that failed, and
+    /// about a response whose status is not accepted. Not asked where a part of the response was delivered, or where the body cannot be sent again.
+    ///
+    /// ```swift
+    /// session.post("orders", json: order).decideRetry { $0.attempt < 5 && $0.head?.status == 409 ? .retry(after: .seconds(1)) : .asDecided }
+    /// ```
+    public func decideRetry(
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body:
+            @escaping @Sendable @isolated(any) (RequestHooks.RetryProposal) async throws -> RequestHooks.RetryAnswer
+    ) -> Self {
+        arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.retry = $1 }
+    }
+
+    public func decideRetry<Owner: AnyObject & Sendable>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body:
+            @escaping @Sendable @isolated(any) (Owner, RequestHooks.RetryProposal) async throws -> RequestHooks.RetryAnswer
+    ) -> Self {
+        arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.retry = $1 }
+    }
+
+    public func decideRetry<Owner: AnyObject>(
+        for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping (Owner, RequestHooks.RetryProposal) async throws -> RequestHooks.RetryAnswer
+    ) -> Self {
+        arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.retry = $1 }
+    }
+
+    public func decideRetry<Owner: Actor>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping @Sendable (isolated Owner, RequestHooks.RetryProposal) async throws -> RequestHooks.RetryAnswer
+    ) -> Self {
+        arm(Hook(actor: owner, body, origin: CodeOrigin(fileID, line))) { $0.retry = $1 }
+    }
+
     // MARK: Responses
 
     /// Decides about an accepted response that has come over the network, before its body is read and before ``onResponseHead(fileID:line:_:)``.
     /// See ``RequestHooks/Disposition``. Asked once for each attempt that gets so far; not about errors, stored responses, and the
     /// rest of a file that was begun before (``DownloadOptions/resumes``).
-    @discardableResult
     public func decideDisposition(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -99,7 +128,6 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
-    @discardableResult
     public func decideDisposition<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -108,7 +136,6 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
-    @discardableResult
     public func decideDisposition<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition
@@ -116,7 +143,6 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
-    @discardableResult
     public func decideDisposition<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition
@@ -129,7 +155,6 @@ extension Request {
     /// Decides where the file of a download goes, when its response is accepted and before the first byte is written. Answers a file URL; one that
     /// ends with a slash is a folder, and the name in it the server's, made safe, or that of the URL; one that is taken gets a number, and replaces
     /// nothing. Of stored responses, too.
-    @discardableResult
     public func chooseDestination(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (RequestHooks.IncomingDownload) async throws -> URL
@@ -137,7 +162,6 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
-    @discardableResult
     public func chooseDestination<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, RequestHooks.IncomingDownload) async throws -> URL
@@ -145,7 +169,6 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
-    @discardableResult
     public func chooseDestination<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.IncomingDownload) async throws -> URL
@@ -153,7 +176,6 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
-    @discardableResult
     public func chooseDestination<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.IncomingDownload) async throws -> URL

@@ -41,6 +41,19 @@ public struct RequestHooks: Sendable {
         set { change { $0.newBody = newValue.map { Hook($0, origin: Self.origin) } } }
     }
 
+    /// Asked about each attempt that failed and could be made again, whatever the ``RetryPolicy`` decided. Nil: as that decided. Default: nil.
+    public var retry: (@Sendable @isolated(any) (RequestHooks.RetryProposal) async throws -> RequestHooks.RetryAnswer)? {
+        get { closure(box?.table.retry) }
+        set { change { $0.retry = newValue.map { Hook($0, origin: Self.origin) } } }
+    }
+
+    /// Asked with the decoded value before a response is stored: false keeps it out, such as an API's error with a status of 200. Called on a
+    /// work thread, for a refresh beside a stale response too; not called once the run is cancelled. Nil, the default: it is stored.
+    public var shouldCache: (@Sendable (any Sendable, ResponseHead) -> Bool)? {
+        get { box?.table.shouldCache }
+        set { change { $0.shouldCache = newValue } }
+    }
+
     private static var origin: CodeOrigin { CodeOrigin("the options", 0) }
 
     private mutating func change(_ change: (inout HookTable) -> Void) { box = HookBox.changing(box, change) }

@@ -129,7 +129,7 @@ extension RunCore {
     /// How much of a redirect's body is kept: all of it where the redirect may turn out to be the result.
     func keptBytes(ofRedirect head: ResponseHead) -> Int {
         guard template.options.validation.accepts(head.status), hook({ $0.redirect }) != nil else { return template.errorBodyBytes }
-        return template.options.maxBodyBytes
+        return template.options.limits.bodyBytes
     }
 
     /// The 3xx is the result. Its body was not meant for anybody, and so is in memory.
@@ -137,7 +137,7 @@ extension RunCore {
         let result = hop.result
         guard template.options.validation.accepts(hop.head.status) else { return stand(result, batch: nil) }
         guard drive.source != .network || result.metrics.bodyBytesReceived <= Int64(result.body.count) else {
-            let message = "the response body exceeds \(template.options.maxBodyBytes) bytes"
+            let message = "the response body exceeds \(template.options.limits.bodyBytes) bytes"
             return fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, runID: id), result, batch: nil)
         }
         // That of a stored one is told with its body.

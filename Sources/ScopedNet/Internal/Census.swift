@@ -107,4 +107,6 @@ package enum CensusEnding: Sendable, Equatable {
     case neverStarted
     case ended
     case cancelled(CancelReason)
+    /// A request that went although closures were registered for its next start; the sentence says which.
+    case forgotten(String)
 }

@@ -16,7 +16,7 @@ extension Request {
     public func cachedThenFresh(
         in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) -> CachedThenFresh<Value> {
-        options { $0.cache.read = .thenNetwork }
+        _ = options { $0.cache.read = .thenNetwork }
         return CachedThenFresh(request: self, bag: bag, origin: CodeOrigin(fileID, line))
     }
 }

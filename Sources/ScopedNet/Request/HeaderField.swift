@@ -7,7 +7,12 @@ package import HTTPTypes
 package enum HeaderField {
     /// - Throws: ``NetworkError`` with code `invalidHeader`; the message names the field and never shows its value.
     package static func checked(_ name: String, _ value: String) throws(NetworkError) -> HTTPField {
-        guard let parsed = HTTPField.Name(name) else {
+        try checked(HTTPField.Name(name), name, value)
+    }
+
+    /// - Parameter parsed: what `name` is; nil where it is no name.
+    static func checked(_ parsed: HTTPField.Name?, _ name: String, _ value: String) throws(NetworkError) -> HTTPField {
+        guard let parsed else {
             throw NetworkError(
                 .invalidHeader, phase: .preparing, message: "'\(name.prefix(80))' is no name of a header field (RFC 9110 section 5.1)")
         }
@@ -35,7 +40,6 @@ extension Request {
     ///
     /// What is no name, or a value with a line end, a NUL or another control character, is refused: the next start fails with `invalidHeader`
     /// and sends nothing.
-    @discardableResult
     public func header(_ name: String, _ value: String) -> Self {
         let field: Result<HTTPField, NetworkError>
         do throws(NetworkError) { field = .success(try HeaderField.checked(name, value)) } catch { field = .failure(error) }

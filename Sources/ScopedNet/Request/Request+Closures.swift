@@ -12,7 +12,6 @@ extension Request {
     // MARK: Success
 
     /// The value, once, on success.
-    @discardableResult
     public func onSuccess(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
@@ -22,7 +21,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onSuccess<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
@@ -32,7 +30,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onSuccess<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Value)) -> Void
@@ -42,7 +39,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onSuccess<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Value) -> Void
     ) -> Self {
@@ -55,7 +51,6 @@ extension Request {
 
     /// The stored value of a request with ``CachePolicy/ReadMode/thenNetwork``, if there is one: at most once, before success or failure, which
     /// the server's answer decides. Not called after a cancel.
-    @discardableResult
     public func onCached(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
@@ -65,7 +60,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onCached<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
@@ -75,7 +69,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onCached<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Value)) -> Void
@@ -85,7 +78,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onCached<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Value) -> Void
     ) -> Self {
@@ -97,7 +89,6 @@ extension Request {
     // MARK: Success, with everything known about the response
 
     /// Value, head, metrics and body, once, on success.
-    @discardableResult
     public func onResponse(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Response<Value>) -> Void
@@ -107,7 +98,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResponse<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Response<Value>) -> Void
@@ -117,7 +107,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResponse<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Response<Value>)) -> Void
@@ -127,7 +116,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResponse<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, Response<Value>) -> Void
@@ -140,7 +128,6 @@ extension Request {
     // MARK: Failure
 
     /// The error, once, on failure. A cancelled run calls neither this nor success.
-    @discardableResult
     public func onFailure(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (NetworkError) -> Void
@@ -150,7 +137,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onFailure<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, NetworkError) -> Void
@@ -160,7 +146,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onFailure<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, NetworkError)) -> Void
@@ -170,7 +155,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onFailure<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, NetworkError) -> Void
@@ -183,7 +167,6 @@ extension Request {
     // MARK: End
 
     /// The reason, exactly once, after everything else, also for a cancelled run: where a spinner stops. Never inside `cancel()`.
-    @discardableResult
     public func onEnd(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (EndReason) -> Void
@@ -193,7 +176,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onEnd<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, EndReason) -> Void
@@ -203,7 +185,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onEnd<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, EndReason)) -> Void
@@ -213,7 +194,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onEnd<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, EndReason) -> Void
     ) -> Self {
@@ -225,7 +205,6 @@ extension Request {
     // MARK: Progress
 
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
-    @discardableResult
     public func onUploadProgress(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (TransferProgress) -> Void
@@ -235,7 +214,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onUploadProgress<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, TransferProgress) -> Void
@@ -245,7 +223,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onUploadProgress<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, TransferProgress)) -> Void
@@ -255,7 +232,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onUploadProgress<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
@@ -269,7 +245,6 @@ extension Request {
 
     /// Coalesced and monotonic, in wire bytes; the complete count comes before the success.
     /// Error pages, and what a redirect says, are not counted.
-    @discardableResult
     public func onDownloadProgress(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (TransferProgress) -> Void
@@ -279,7 +254,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onDownloadProgress<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, TransferProgress) -> Void
@@ -289,7 +263,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onDownloadProgress<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, TransferProgress)) -> Void
@@ -299,7 +272,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onDownloadProgress<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
@@ -312,7 +284,6 @@ extension Request {
     // MARK: Head
 
     /// The head of the final, accepted response, before its body.
-    @discardableResult
     public func onResponseHead(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (ResponseHead) -> Void
@@ -322,7 +293,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResponseHead<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, ResponseHead) -> Void
@@ -332,7 +302,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResponseHead<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, ResponseHead)) -> Void
@@ -342,7 +311,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResponseHead<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, ResponseHead) -> Void

@@ -1,7 +1,6 @@
 /// One closure for success and failure.
 extension Request {
     /// Calls `body` once with the value or the error. A cancelled run calls nothing but `onEnd`.
-    @discardableResult
     public func onResult(
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Result<Value, NetworkError>) -> Void
@@ -11,7 +10,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResult<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Result<Value, NetworkError>) -> Void
@@ -21,7 +19,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResult<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Result<Value, NetworkError>)) -> Void
@@ -31,7 +28,6 @@ extension Request {
         return self
     }
 
-    @discardableResult
     public func onResult<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, Result<Value, NetworkError>) -> Void

@@ -7,38 +7,39 @@ public import FoundationEssentials
 /// ```
 extension Request {
     /// Limits the time of a whole run, its waits and attempts included; nil for no limit.
-    @discardableResult
     public func timeout(_ total: Duration?) -> Self { options { $0.timeouts.total = total } }
 
     /// Sets whether and when failed attempts are repeated.
-    @discardableResult
     public func retry(_ policy: RetryPolicy) -> Self { options { $0.retry = policy } }
 
     /// Sets the place in the queue.
-    @discardableResult
     public func priority(_ priority: Priority) -> Self { options { $0.priority = priority } }
 
     /// Sets which statuses are a success.
-    @discardableResult
-    public func validate(_ validation: StatusValidation) -> Self { options { $0.validation = validation } }
+    public func validate(_ validation: StatusValidation) -> Self { options { $0.validation.statuses = validation } }
+
+    /// Adds a check of your own, of the head and the decoded body; what it throws fails the run. See ``RequestOptions/Validation/check``.
+    ///
+    /// ```swift
+    /// session.get("stories").validate { head, body in if body.isEmpty { throw NothingThere() } }
+    /// ```
+    public func validate(_ check: @escaping @Sendable (ResponseHead, Data) throws -> Void) -> Self {
+        options { $0.validation.check = check }
+    }
 
     /// Sets how the response cache is used.
-    @discardableResult
     public func cache(_ policy: CachePolicy) -> Self { options { $0.cache = policy } }
 
     /// Sets the label by which requests are found and cancelled (``RequestAgent/cancelAll(tag:reason:)``).
-    @discardableResult
     public func tag(_ tag: String?) -> Self { options { $0.tag = tag } }
 
     /// Lets a download go on where an earlier one broke off (``DownloadOptions/resumes``).
-    @discardableResult
     public func resuming() -> Self { options { $0.downloads.resumes = true } }
 
     /// Sends `Idempotency-Key` with every attempt of later starts (draft-ietf-httpapi-idempotency-key-header). The server does the work once
     /// for each key, so a request with this field counts as idempotent, also a POST: retries (``retry(_:)``) repeat it.
     ///
     /// - Parameter key: unique for each piece of work; by default a random one of this call, which all later starts share.
-    @discardableResult
     public func idempotencyKey(_ key: String = UUID().uuidString) -> Self {
         // A string of structured fields (RFC 9651), as the draft has it.
         let quoted = "\"\(key.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""

@@ -35,7 +35,7 @@ public final class Request<Value: Sendable>: Sendable {
 
     deinit {
         LiveObjects.died(.request)
-        if !session.configuration.observers.isEmpty { tellOfForgottenStart() }
+        if ticket != nil || !session.configuration.observers.isEmpty { tellOfForgottenStart() }
     }
 
     /// Closures that are armed when the request goes were meant for a start that never came.
@@ -43,6 +43,8 @@ public final class Request<Value: Sendable>: Sendable {
         let (url, closures) = state.withLock { ($0.description.url, $0.armed.origins) }
         guard !closures.isEmpty else { return }
         let (warning, observers) = (SessionWarning.ofForgottenStart(url, closures: closures), session.configuration.observers)
+        ticket?.note(.forgotten(warning.description))
+        if observers.isEmpty { return }
         // Not on the thread that let go of it.
         WorkPool.shared.submit([{ for observer in observers { observer.observe(warning) } }])
     }
@@ -50,7 +52,6 @@ public final class Request<Value: Sendable>: Sendable {
     // MARK: Changing
 
     /// Changes the options of later starts.
-    @discardableResult
     public func options(_ change: (inout RequestOptions) -> Void) -> Self {
         changeDescription { description in
             var options = description.options.value
@@ -150,8 +151,8 @@ public final class Request<Value: Sendable>: Sendable {
     }
 
     private func repeatKey(_ options: RequestOptions) -> RequestAgent.RepeatKey? {
-        guard options.repeats != .allowAll else { return nil }
-        return options.repeatKey.map { .key($0) } ?? .object(id)
+        guard options.repeats.strategy != .allowAll else { return nil }
+        return options.repeats.key.map { .key($0) } ?? .object(id)
     }
 
     func prepared() -> RequestTemplate {

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// What happens to a run when its handles or its bag go away.
 public enum ReleaseStrategy: Sendable, Hashable {
     /// The agent keeps it until it ends; dropping the handle changes nothing, ending the bag cancels. The default: a temporary is safe.
@@ -55,9 +57,8 @@ public struct RequestOptions: Sendable {
     public var timeouts = Timeouts()
     public var priority = Priority.normal
     public var release = ReleaseStrategy.untilFinished
-    public var repeats = RepeatStrategy.concurrent
-    /// Runs with the same key are "the same" to ``repeats``, whatever object they came from. Nil: runs of one object are.
-    public var repeatKey: String?
+    /// What a start does while a run of the same request is under way.
+    public var repeats = Repeats.concurrent
     public var retry = RetryPolicy.none
     /// Without a path to the server, waits for one before the first attempt instead of failing at once. Default: false. The wait ends with
     /// ``Timeouts/connectivity``, with the run's cancellation or with its scope; it holds no connection slot. A wrong answer of the system
@@ -66,9 +67,6 @@ public struct RequestOptions: Sendable {
     /// What the request wants of the session's response cache, if that has one. Streams are neither stored nor read out of it;
     /// what they change on a server with an unsafe method is thrown away all the same.
     public var cache = CachePolicy.standard
-    /// Asked with the decoded value before a response is stored: false keeps it out, such as an API's error with a status of 200. Called on a
-    /// work thread, for a refresh beside a stale response too.
-    public var shouldCache: (@Sendable (any Sendable, ResponseHead) -> Bool)?
     /// What a download to a file leaves on the disk. Default: the complete file, or nothing.
     public var downloads = DownloadOptions()
     /// Whether the session's cookie jar has a say: sends what it has and keeps what comes. Default: true.
@@ -80,31 +78,104 @@ public struct RequestOptions: Sendable {
     public var access = AccessPolicy()
     /// Closures of the program that decide how a run goes on. They live as long as these options. None by default.
     public var hooks = RequestHooks()
-    public var validation = StatusValidation.success
-    /// Which media types are a success. Default: those the decoder expects.
-    public var contentTypes = ContentTypeValidation.automatic
+    /// Which responses are a success. Default: a status of 200 to 299, and the media types that the decoder expects.
+    public var validation = Validation.success
     public var httpVersion = RequestOptions.HTTPVersionPolicy.automatic
     /// A label to find and cancel requests by. Several requests may share one.
     public var tag: String?
     /// Travels with the request to delegates and observers.
     public var userInfo: [String: any Sendable] = [:]
-    /// The most bytes of a body in memory, encoded and decoded. Default: 256 MiB.
-    public var maxBodyBytes = 256 << 20
-    /// The most bytes of a body that goes to a file or a stream, as sent; of a download that goes on, with what was there. More is
-    /// ``NetworkError/Code/bodyTooLarge``. Nil, the default: as many as come.
-    public var maxDownloadBytes: Int64?
-    /// The most bytes of response header fields. Default: 256 KiB.
-    public var maxHeaderBytes = 256 << 10
-    /// The most bytes of the body that are sent in a second, on average. Nil, the default: as fast as it goes.
-    ///
-    /// Others on the same session are not slowed, and the idle clock stands still while the limit holds the transfer back.
-    public var maxUploadRate: Int?
-    /// The most bytes of the body, as it comes over the wire, that are received in a second, on average. Nil, the default: as fast as it goes.
-    public var maxDownloadRate: Int?
-    /// How far a coded body may expand.
-    public var decoding = DecodingLimits.default
+    /// How large and how fast a message may be.
+    public var limits = Limits()
     /// Whether codings that can be decoded are offered to the server. Default: true; downloads to a file never do.
     public var acceptsCompression = true
 
+    /// Makes the defaults.
     public init() {}
+}
+
+extension RequestOptions {
+    /// What a start does while a run of the same request is under way.
+    public struct Repeats: Sendable, Hashable {
+        /// The rule. Default: ``RepeatStrategy/concurrent``.
+        public var strategy: RepeatStrategy
+        /// Runs with the same key are the same, whatever object they came from. Nil, the default: runs of one object are.
+        public var key: String?
+
+        /// Makes a rule for the runs of a request, or of a key.
+        public init(_ strategy: RepeatStrategy = .concurrent, key: String? = nil) {
+            self.strategy = strategy
+            self.key = key
+        }
+
+        /// Each start is a run of its own.
+        public static let concurrent = Repeats(.concurrent)
+        /// The earlier runs are cancelled, and the new one runs.
+        public static let replaceRunning = Repeats(.replaceRunning)
+        /// The earlier run continues, and the start is refused.
+        public static let keepRunning = Repeats(.keepRunning)
+        /// Another name of ``concurrent``.
+        public static let allowAll = concurrent
+        /// Another name of ``replaceRunning``.
+        public static let cancelOldest = replaceRunning
+        /// Another name of ``keepRunning``.
+        public static let cancelNewest = keepRunning
+    }
+
+    /// How large and how fast a message may be.
+    public struct Limits: Sendable {
+        /// The most bytes of a body in memory, encoded and decoded. Default: 256 MiB.
+        public var bodyBytes = 256 << 20
+        /// The most bytes of a body that goes to a file or a stream, as sent; of a download that goes on, with what was there. More is
+        /// ``NetworkError/Code/bodyTooLarge``. Nil, the default: as many as come.
+        public var downloadBytes: Int64?
+        /// The most bytes of response header fields. Default: 256 KiB.
+        public var headerBytes = 256 << 10
+        /// The most bytes of the body that are sent in a second, on average. Nil, the default: as fast as it goes.
+        ///
+        /// Others on the same session are not slowed, and the idle clock stands still while the limit holds the transfer back.
+        public var uploadRate: Int?
+        /// The most bytes of the body, as it comes over the wire, that are received in a second, on average. Nil, the default: as fast as
+        /// it goes.
+        public var downloadRate: Int?
+        /// How far a coded body may expand.
+        public var decoding = DecodingLimits.default
+
+        /// Makes the defaults.
+        public init() {}
+    }
+
+    /// Which responses are a success; all others are a failure of the run.
+    public struct Validation: Sendable {
+        /// The statuses. Default: ``StatusValidation/success``, 200 to 299. Others are ``NetworkError/Code/unacceptableStatus``.
+        public var statuses: StatusValidation
+        /// The media types. Default: those the decoder expects. Others are ``NetworkError/Code/unacceptableContentType``.
+        public var contentTypes: ContentTypeValidation
+        /// A check of your own, of the head and the decoded body of a response whose status and type are accepted, before a value is made of it;
+        /// stored responses are checked, too. A download's body is empty here, and a stream is not checked.
+        ///
+        /// What it throws is the failure of the run: a ``NetworkError`` as it is, all else as the `underlying` of
+        /// ``NetworkError/Code/unacceptableResponse``; such a response is not stored. Called on a work thread; not called once the run is
+        /// cancelled. Nil, the default: nothing more is checked.
+        public var check: (@Sendable (ResponseHead, Data) throws -> Void)?
+
+        /// Makes a rule.
+        public init(
+            _ statuses: StatusValidation = .success, contentTypes: ContentTypeValidation = .automatic,
+            check: (@Sendable (ResponseHead, Data) throws -> Void)? = nil
+        ) {
+            self.statuses = statuses
+            self.contentTypes = contentTypes
+            self.check = check
+        }
+
+        /// 200 to 299.
+        public static let success = Validation(.success)
+        /// Every status is delivered as a success.
+        public static let any = Validation(.any)
+        /// These statuses are a success.
+        public static func codes(_ codes: Set<Int>) -> Validation { Validation(.codes(codes)) }
+
+        package func accepts(_ status: Int) -> Bool { statuses.accepts(status) }
+    }
 }

@@ -171,7 +171,7 @@ extension RunCore {
         guard let visit = drive.cache else { return }
         let count = use.range(of: answer)?.count ?? 0
         // A file has one content, and the server's is the one.
-        guard let feed, template.destination == nil, count <= template.options.maxBodyBytes else { return send(visit.forward) }
+        guard let feed, template.destination == nil, count <= template.options.limits.bodyBytes else { return send(visit.forward) }
         enter(.working)
         BlockingPool.shared.submit(.init(use.cache)) { [self] in
             guard mayGoOn else { return abandonWork() }
@@ -212,7 +212,7 @@ extension RunCore {
         case .stored, .again: return .memoryPrefix(limit: 0)
         case .joined:
             drive.bodyIsValue = true
-            return .memory(limit: template.options.maxBodyBytes)
+            return .memory(limit: template.options.limits.bodyBytes)
         case .received:
             // Nobody else will find it in the cache.
             if !visit.stores {

@@ -9,7 +9,7 @@ extension RunCore {
         guard let plan = challengePlan(head), plan.mayLeadOn else { return nil }
         // The handler may want it delivered, and then it is wanted whole.
         return .memoryPrefix(
-            limit: template.options.validation.accepts(head.status) ? template.options.maxBodyBytes : template.errorBodyBytes)
+            limit: template.options.validation.accepts(head.status) ? template.options.limits.bodyBytes : template.errorBodyBytes)
     }
 
     private func challengePlan(_ head: ResponseHead) -> RunAuthentication.Plan? {
@@ -108,7 +108,7 @@ extension RunCore {
             return fail(numbered(NetworkError(.unacceptableStatus, phase: .receiving, message: message)), result, batch: nil)
         }
         guard result.metrics.bodyBytesReceived <= Int64(result.body.count) else {
-            let message = "the response body exceeds \(template.options.maxBodyBytes) bytes"
+            let message = "the response body exceeds \(template.options.limits.bodyBytes) bytes"
             return fail(numbered(NetworkError(.bodyTooLarge, phase: .receiving, message: message)), result, batch: nil)
         }
         feed?.pushHead(head, from: self, batch: nil)

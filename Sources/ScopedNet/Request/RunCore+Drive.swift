@@ -207,7 +207,7 @@ extension RunCore {
     }
 
     private func succeed(_ result: TransferResult, batch: DeliveryBatch?) {
-        let asksTheProgram = drive.cache != nil && template.options.shouldCache != nil
+        let asksTheProgram = drive.cache != nil && template.options.hooks.shouldCache != nil
         guard !canProcessInline(result) || asksTheProgram || drive.cache?.readsStoredBodies == true else {
             makeValue(result)
             return complete(batch: batch)
@@ -376,7 +376,7 @@ extension RunCore {
 
     private func retry(_ result: TransferResult, batch: DeliveryBatch?) -> Bool {
         if result.error == nil, let head = result.head, template.options.validation.accepts(head.status) { return false }
-        guard let outcome = RetryPolicy.Context.Outcome(result, accepts: template.options.validation) else { return false }
+        guard let outcome = RetryPolicy.Context.Outcome(result, accepts: template.options.validation.statuses) else { return false }
         let policy = template.options.retry
         let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))
         var context = RetryPolicy.Context(attempt: exchange.attempt, outcome: outcome, isIdempotent: template.isIdempotent(exchange.method))
@@ -395,6 +395,15 @@ extension RunCore {
         }
         let decision = policy.decide(context)
         StepDoor.pass(.retryDecided, id)
+        return askAboutRetry(decision, context, result) || carryOut(decision, context, result, batch: batch)
+    }
+
+    /// - Returns: false where no attempt follows.
+    func carryOut(
+        _ decision: RetryPolicy.Decision, _ context: RetryPolicy.Context, _ result: TransferResult, batch: DeliveryBatch?
+    ) -> Bool {
+        let policy = template.options.retry
+        let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))
         switch decision {
         case .stop(let reason):
             if policy.maxAttempts > 1 {

@@ -37,7 +37,7 @@ extension RunCore {
             // As over the network, where no limit is for a body that nobody looks at.
             return decoder.wantsBody || template.destination != nil ? range : nil
         }
-        let most = max(0, min(template.errorBodyBytes, template.options.maxBodyBytes))
+        let most = max(0, min(template.errorBodyBytes, template.options.limits.bodyBytes))
         return range.lowerBound..<min(range.upperBound, range.lowerBound + Int64(most))
     }
 
@@ -75,10 +75,10 @@ extension RunCore {
         conclude(TransferResult(head: ResponseHead(answer.head), body: body), source: isValidated ? .validatedCache : .cache, batch: batch)
     }
 
-    private func isTooLarge(_ count: Int) -> Bool { count > template.options.maxBodyBytes }
+    private func isTooLarge(_ count: Int) -> Bool { count > template.options.limits.bodyBytes }
 
     private func failAsTooLarge(_ count: Int, batch: DeliveryBatch?) {
-        let message = "the stored body has \(count) bytes, \(template.options.maxBodyBytes) are allowed"
+        let message = "the stored body has \(count) bytes, \(template.options.limits.bodyBytes) are allowed"
         fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, runID: id, attempt: exchange.attempt), batch: batch)
     }
 

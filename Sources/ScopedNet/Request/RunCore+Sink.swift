@@ -30,7 +30,7 @@ extension RunCore: TransferSink {
         // What is stored must be whole, also where the caller gets a beginning.
         if drive.cache?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
             // Too large for that, it is the error it would have been without a cache.
-            return .memoryPrefix(limit: template.options.maxBodyBytes)
+            return .memoryPrefix(limit: template.options.limits.bodyBytes)
         }
         if isFollowed(head) { return .memoryPrefix(limit: keptBytes(ofRedirect: head)) }
         if let destination = downloadDestination(head, batch: batch) { return destination }

@@ -19,7 +19,7 @@ extension RunCore {
             let file = FileSink(place)
             return (.file(file), file)
         }
-        return (decoder.wantsBody ? .memory(limit: template.options.maxBodyBytes) : .memoryPrefix(limit: 0, isWanted: true), nil)
+        return (decoder.wantsBody ? .memory(limit: template.options.limits.bodyBytes) : .memoryPrefix(limit: 0, isWanted: true), nil)
     }
 
     /// The body goes to a file, or went there.
@@ -27,7 +27,7 @@ extension RunCore {
 
     /// True when `process` costs nothing and may run on the network thread.
     func canProcessInline(_ result: TransferResult) -> Bool {
-        decoder.isImmediate && !isFile
+        decoder.isImmediate && !isFile && template.options.validation.check == nil
             && (result.body.isEmpty || result.head?.appliedCoding == nil)
     }
 
@@ -49,11 +49,11 @@ extension RunCore {
         switch outcome {
         case .success(let response):
             // A cancel that came while the value was made: nothing more is asked.
-            template.options.shouldCache.map { mayGoOn && $0(response.anyValue, response.parts.head) } ?? true
+            template.options.hooks.shouldCache.map { mayGoOn && $0(response.anyValue, response.parts.head) } ?? true
         // Statuses that are not accepted are stored by the rules of HTTP alone; what could not be decoded is of no use.
         case .failure: false
         // No value was made, so the program's question about it has no answer.
-        case nil where worksForOthers && template.options.shouldCache != nil: false
+        case nil where worksForOthers && template.options.hooks.shouldCache != nil: false
         // Nor was its type looked at, where the status is a success.
         case nil:
             result.head.map { !template.options.validation.accepts($0.status) || acceptsType($0, isEmpty: result.body.isEmpty) } ?? true
@@ -61,7 +61,7 @@ extension RunCore {
     }
 
     /// Makes nothing of the body where nobody asks for the value, but is as particular about its type.
-    var refreshDecoder: AnyDecoder { template.options.shouldCache == nil ? .data(accepting: decoder.types) : decoder }
+    var refreshDecoder: AnyDecoder { template.options.hooks.shouldCache == nil ? .data(accepting: decoder.types) : decoder }
 
     /// The value of a stored response, for the first of two deliveries; nil when nobody wants it or it cannot be made.
     func makeCached(_ result: TransferResult) -> AnyResponse? {
@@ -79,6 +79,7 @@ extension RunCore {
         drive.decodedBytes = file.map { Int(clamping: $0.count) } ?? (result.body.isEmpty ? nil : body.count)
         // For the error; a decoder that only hands the body on has none.
         let evidence = decoder.isImmediate ? nil : body
+        try checkByProgram(head, body)
         let parts = ResponseParts(
             head: head, body: consume body, attempts: attempts, url: intent.url.description, source: drive.source,
             cacheStatus: drive.cacheStatus, file: file, duration: elapsed)
@@ -102,6 +103,18 @@ extension RunCore {
         throw error
     }
 
+    private func checkByProgram(_ head: ResponseHead, _ body: Data) throws(NetworkError) {
+        // A cancel that came while the body was decoded: nothing more is asked.
+        guard let check = template.options.validation.check, mayGoOn else { return }
+        do { try check(head, body) } catch {
+            var failure =
+                error as? NetworkError
+                ?? NetworkError(.unacceptableResponse, phase: .decoding, message: "the program's check: \(error)", underlying: error)
+            failure.body = failure.body ?? body.prefix(template.errorBodyBytes)
+            throw failure
+        }
+    }
+
     private func isTypeUnwanted(_ head: ResponseHead, _ body: Data) -> Bool {
         // In its place, the file was of the right type.
         guard drive.commitOutcome == nil else { return false }
@@ -109,7 +122,7 @@ extension RunCore {
     }
 
     func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool {
-        let types = template.options.contentTypes
+        let types = template.options.validation.contentTypes
         // Most requests have no wishes, and the field is not looked for.
         if decoder.types == nil, types.kind == .automatic { return true }
         return types.accepts(head["content-type"], status: head.status, isEmpty: isEmpty, expected: decoder.types)
@@ -117,8 +130,8 @@ extension RunCore {
 
     private func decodedBody(_ body: Data, _ head: ResponseHead) throws(NetworkError) -> Data {
         guard !body.isEmpty, let coding = head.appliedCoding else { return body }
-        var limits = template.options.decoding
-        limits.maxOutputBytes = min(limits.maxOutputBytes ?? .max, template.options.maxBodyBytes)
+        var limits = template.options.limits.decoding
+        limits.maxOutputBytes = min(limits.maxOutputBytes ?? .max, template.options.limits.bodyBytes)
         do throws(ContentDecodingError) { return try ContentCoding.decoded(body, coding: coding, limits: limits) } catch {
             throw NetworkError(error, runID: id, attempt: exchange.attempt)
         }
@@ -132,7 +145,8 @@ extension RunCore {
         else { return nil }
         drive.file = file
         return FileCommit(
-            file: file, claim: drive.download?.claim, late: result.body, coding: head.appliedCoding, limits: template.options.decoding,
+            file: file, claim: drive.download?.claim, late: result.body, coding: head.appliedCoding,
+            limits: template.options.limits.decoding,
             synchronizes: template.options.downloads.synchronizes)
     }
 

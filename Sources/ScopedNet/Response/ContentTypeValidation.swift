@@ -1,7 +1,7 @@
 /// Which media types of a response are a success. (pure)
 ///
 /// ```swift
-/// request.options { $0.contentTypes = .only(["image/*"]) }
+/// request.options { $0.validation.contentTypes = .only(["image/*"]) }
 /// ```
 ///
 /// What is not acceptable ends as `unacceptableContentType`, before anything is decoded and before a download replaces its destination. Where

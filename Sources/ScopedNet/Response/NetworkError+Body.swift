@@ -24,7 +24,7 @@ extension NetworkError {
         let type = head["content-type"].map { "the server sent \($0)" } ?? "the server did not say what it sent"
         var error = NetworkError(
             .unacceptableContentType, phase: .decoding,
-            message: "\(type), which was not expected; set `contentTypes` in the request's options to have it nevertheless")
+            message: "\(type), which was not expected; set `validation.contentTypes` in the request's options to have it nevertheless")
         error.response = head
         return error
     }

@@ -118,6 +118,7 @@ private enum EnglishWording {
         .redirectLoop: "The address leads in circles.",
         .redirectRefused: "The address leads to one that may not be opened.",
         .unacceptableContentType: "The server sent something else than what is expected.",
+        .unacceptableResponse: "The server's answer is not usable.",
         .decodingFailed: "The server sent something else than what is expected.",
         .authenticationFailed: "Signing in did not work.",
         .duplicateRequest: "This is being done already.",

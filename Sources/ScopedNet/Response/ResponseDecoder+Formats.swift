@@ -12,6 +12,11 @@ extension ResponseDecoder where Value == ResponseHead {
     public static var head: Self { Self(immediately: { (head: ResponseHead, _: Data) in head }, wantsBody: false) }
 }
 
+extension ResponseDecoder where Value == Void {
+    /// Nothing of the response matters but that it was accepted; the body is read and dropped, whatever its size.
+    public static var discarding: Self { Self(immediately: { (_: ResponseHead, _: Data) in () }, wantsBody: false) }
+}
+
 extension ResponseDecoder where Value == RequestHooks.DataOrFile {
     /// The body as it is, or the file that a disposition hook had it put in.
     public static var dataOrFile: Self {
@@ -56,8 +61,8 @@ extension ResponseDecoder where Value: Decodable {
     ///
     /// - Parameter decoder: makes the decoder of each response; by default that of the session (``Session/Configuration/json``).
     public static func json(_ type: Value.Type = Value.self, decoder: (@Sendable () -> JSONDecoder)? = nil) -> ResponseDecoder<Value> {
-        if let decoder { return reading(by: decoder) }
-        return reading(by: JSONCoding.standard.decoder).adapting { reading(by: $0.decoder) }
+        if let decoder { return reading(by: decoder).asking(for: "application/json") }
+        return reading(by: JSONCoding.standard.decoder).adapting { reading(by: $0.decoder) }.asking(for: "application/json")
     }
 
     private static func reading(by decoder: @escaping @Sendable () -> JSONDecoder) -> ResponseDecoder<Value> {
@@ -82,7 +87,8 @@ extension ResponseDecoder where Value: Decodable {
             { (_: ResponseHead, body: Data) in
                 if body.isEmpty { return try nothing() }
                 return try decoder().decode(Value.self, from: body)
-            })
+            }
+        ).asking(for: "application/x-plist")
     }
 
     /// What an empty body stands for.
@@ -117,7 +123,7 @@ extension ResponseDecoder where Value == JSONValue {
                 return removesNulls ? value.removingNulls() : value
             }
         }
-        return checked(plain).adapting { checked(plain.resolved(with: $0)) }
+        return checked(plain).adapting { checked(plain.resolved(with: $0)) }.asking(for: "application/json")
     }
 }
 

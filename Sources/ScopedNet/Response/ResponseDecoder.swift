@@ -17,6 +17,8 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
     package let make: @Sendable (ResponseHead, Data) throws -> Value
     /// Makes the same decoder for a session's JSON coding; nil where that makes no difference.
     private var adapt: (@Sendable (JSONCoding) -> ResponseDecoder)?
+    /// The value of `Accept` that asks for it (RFC 9110 section 12.5.1); nil where nothing is asked for.
+    private(set) var mediaType: String?
 
     /// For responses of every media type.
     ///
@@ -67,10 +69,17 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
         return copy
     }
 
+    /// The same decoder, where responses of a type are asked for.
+    func asking(for mediaType: String?) -> ResponseDecoder {
+        var copy = self
+        copy.mediaType = mediaType
+        return copy
+    }
+
     /// The same decoder, its value made into another one.
     public func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) throws -> Other) -> ResponseDecoder<Other> {
         let make = make
-        let mapped = ResponseDecoder<Other>({ head, body in try transform(try make(head, body)) }, types: any.types)
+        let mapped = ResponseDecoder<Other>({ head, body in try transform(try make(head, body)) }, types: any.types).asking(for: mediaType)
         guard let adapt else { return mapped }
         return mapped.adapting { coding in adapt(coding).map(transform) }
     }
@@ -84,8 +93,11 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
 
     /// The value of the first that can make one.
     public static func first(of decoders: [ResponseDecoder]) -> ResponseDecoder {
-        guard decoders.contains(where: { $0.adapt != nil }) else { return trying(decoders) }
-        return trying(decoders).adapting { coding in trying(decoders.map { $0.resolved(with: coding) }) }
+        let types = decoders.compactMap(\.mediaType)
+        // One that takes anything is not asked for by the types of the others.
+        let asked = types.count == decoders.count && !types.isEmpty ? types.joined(separator: ", ") : nil
+        guard decoders.contains(where: { $0.adapt != nil }) else { return trying(decoders).asking(for: asked) }
+        return trying(decoders).adapting { coding in trying(decoders.map { $0.resolved(with: coding) }) }.asking(for: asked)
     }
 
     private static func trying(_ decoders: [ResponseDecoder]) -> ResponseDecoder {

@@ -3,27 +3,31 @@ public import HTTPTypes
 
 /// The ecosystem's own types (swift-http-types), in and out, without loss: fields keep their order, their spelling and how often they come.
 extension Session {
-    /// A request whose value is the body.
+    /// Makes the request that `request` describes.
     ///
     /// - Parameter request: scheme and authority may be missing: the path is resolved against the session's base URL then. What has no meaning
     ///   here (CONNECT, the asterisk-form of OPTIONS, a fragment in the path) is the failure of the start: `invalidOption` or `invalidURL`.
-    public func request(
-        _ request: HTTPRequest, body: RequestBody? = nil, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        self.request(request, body: body, decoder: .data, fileID: fileID, line: line)
+    public func request<Value: Decodable & Sendable>(
+        _ request: HTTPRequest, body: RequestBody? = nil, as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
+        self.request(request, body: body, decoder: .reading(type), fileID: fileID, line: line)
     }
 
-    /// A request whose value is what `decoder` makes of the body.
+    /// Makes the request that `request` describes; what is answered does not matter.
+    public func request(
+        _ request: HTTPRequest, body: RequestBody? = nil, as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> {
+        self.request(request, body: body, decoder: .discarding, fileID: fileID, line: line)
+    }
+
+    /// Makes the request that `request` describes; the value is what `decoder` makes of the response.
     public func request<Value: Sendable>(
         _ request: HTTPRequest, body: RequestBody? = nil, decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {
         let target = RequestTarget(request)
-        return Request(
-            session: self, decoder: decoder,
-            description: RequestDescription(
-                url: target.url, method: request.method, headers: request.headerFields, body: body, options: defaultOptions,
-                destination: nil, headerError: target.failure),
-            origin: CodeOrigin(fileID, line))
+        return make(
+            request.method, target.url, [:], HeaderFields(request.headerFields), body, decoder, CodeOrigin(fileID, line),
+            failure: target.failure)
     }
 }
 

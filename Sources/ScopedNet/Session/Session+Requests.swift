@@ -1,60 +1,17 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// Making requests. Nothing is sent before a start; mistakes (a malformed URL, a header with a line end) come as an ordinary failure
-/// of the run, never from here.
 extension Session {
-    /// A request whose value is the body.
-    public func request(
-        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
-        fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        request(url, method: method, headers: headers, body: body, decoder: .data, fileID: fileID, line: line)
-    }
-
-    public func request(
-        _ url: URL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
-        fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        request(url.absoluteString, method: method, headers: headers, body: body, decoder: .data, fileID: fileID, line: line)
-    }
-
-    /// A request whose value is what `decoder` makes of the body.
-    public func request<Value: Sendable>(
-        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
-        decoder: ResponseDecoder<Value>,
-        fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        Request(
-            session: self, decoder: decoder,
-            description: RequestDescription(
-                url: url, method: method, headers: headers, body: body, options: defaultOptions, destination: nil),
-            origin: CodeOrigin(fileID, line))
-    }
-
-    /// GET a JSON document.
-    public func get<Value: Decodable & Sendable>(
-        _ url: String, as type: Value.Type = Value.self, headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        var headers = headers
-        if headers[.accept] == nil { headers[.accept] = "application/json" }
-        return request(url, headers: headers, decoder: .json(type), fileID: fileID, line: line)
-    }
-
     /// GET a file. The destination is replaced in one step, on success only; the folder must exist. Only a regular file is replaced: a
     /// device, a FIFO or a folder in its place is `fileUnwritable`. A URL that ends with a slash, as
     /// `URL(fileURLWithPath:)` makes for a folder that exists, is a folder: the name in it is the server's
     /// (RFC 6266), made safe, or the end of the URL.
     public func download(
-        _ url: String, to file: URL, headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
+        _ url: some URLConvertible, to file: URL, query: Parameters = [:], headers: HeaderFields = [:],
+        fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<URL> {
-        var options = configuration.options
-        options.acceptsCompression = false
-        return Request(
-            session: self, decoder: .placing { path, _ in path.map { $0 == file.path ? file : URL(filePath: $0) } ?? file },
-            description: RequestDescription(
-                url: url, method: .get, headers: headers, body: nil, options: OptionsBox(options), destination: Self.destination(file)),
-            origin: CodeOrigin(fileID, line))
+        let decoder = ResponseDecoder<URL>.placing { path, _ in path.map { $0 == file.path ? file : URL(filePath: $0) } ?? file }
+        return make(.get, url, query, headers, nil, decoder, CodeOrigin(fileID, line), destination: Self.destination(file))
     }
 
     /// What the check before the start refuses: nothing for a URL of another scheme, and a path with its NUL, where `path` would just end.
@@ -64,12 +21,12 @@ extension Session {
         return file.path(percentEncoded: true).contains("%00") ? path + "\0" : path
     }
 
-    /// Sends and awaits; the same as `request(…).value()`.
+    /// Sends and awaits; the same as `request(…).response()`.
     public func send(
-        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
-        fileID: StaticString = #fileID, line: Int = #line
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        body: RequestBody? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> Response<Data> {
-        let request = request(url, method: method, headers: headers, body: body, fileID: fileID, line: line)
+        let request = request(url, method: method, query: query, headers: headers, body: body, fileID: fileID, line: line)
         return try await request.response(fileID: fileID, line: line)
     }
 

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import HTTPTypes
 
 extension Session {
-    /// GET whose body is read as it arrives, with backpressure.
+    /// Reads a body as it arrives, with backpressure: a GET, unless told otherwise.
     ///
     /// Returns when the head is there. Leaving the loop over ``StreamedResponse/bytes``, ending `bag` or cancelling the task stops the transfer.
     ///
@@ -12,13 +12,12 @@ extension Session {
     ///   coding is undone.
     /// - Throws: ``NetworkError``; `invalidOption` also where only what is stored is wanted (``CachePolicy/ReadMode/only``, `only-if-cached`).
     public func stream(
-        _ url: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil, in bag: DeallocBag? = nil,
-        window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        body: RequestBody? = nil, in bag: DeallocBag? = nil, window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> StreamedResponse {
         let stream = BodyStream(window: window, origin: CodeOrigin(fileID, line))
         let opening = StreamOpening()
-        let request = self.request(url, method: method, headers: headers, body: body, decoder: .head, fileID: fileID, line: line).options {
-            options in
+        let request = make(method, url, query, headers, body, .head, CodeOrigin(fileID, line)).options { options in
             if !(Capabilities.current.pausesHTTP2Safely), options.httpVersion == .automatic { options.httpVersion = .http1 }
         }
         var handlers = RunHandlers()
@@ -39,8 +38,37 @@ extension Session {
         let head = try await opening.head { canceller.cancel() }
         return StreamedResponse(
             head: head,
-            bytes: StreamedResponse.Bytes(stream: stream, run: run, coding: head.appliedCoding, limits: configuration.options.decoding)
+            bytes: StreamedResponse.Bytes(
+                stream: stream, run: run, coding: head.appliedCoding, limits: configuration.options.limits.decoding)
         )
+    }
+
+    /// Sends a value as JSON, by the session's coding, and reads what is answered as it arrives: a POST, unless told otherwise.
+    public func stream<JSON: Encodable & Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .post, query: Parameters = [:], headers: HeaderFields = [:],
+        json value: JSON, in bag: DeallocBag? = nil, window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(NetworkError) -> StreamedResponse {
+        try await stream(
+            url, method: method, query: query, headers: headers, body: .json(value), in: bag, window: window, fileID: fileID, line: line)
+    }
+
+    /// Sends JSON as it is written here, with variables, and reads what is answered as it arrives: a POST, unless told otherwise.
+    @_disfavoredOverload
+    public func stream(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .post, query: Parameters = [:], headers: HeaderFields = [:],
+        json value: JSONLiteral, in bag: DeallocBag? = nil, window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(NetworkError) -> StreamedResponse {
+        try await stream(
+            url, method: method, query: query, headers: headers, body: .json(value), in: bag, window: window, fileID: fileID, line: line)
+    }
+
+    /// Sends a form, with variables, and reads what is answered as it arrives: a POST, unless told otherwise.
+    public func stream(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .post, query: Parameters = [:], headers: HeaderFields = [:],
+        form: Parameters, in bag: DeallocBag? = nil, window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(NetworkError) -> StreamedResponse {
+        try await stream(
+            url, method: method, query: query, headers: headers, body: .form(form), in: bag, window: window, fileID: fileID, line: line)
     }
 }
 

@@ -3,58 +3,105 @@ public import HTTPTypes
 
 /// Uploads: bytes, a file, a form, or a sequence that is made while it is sent. POST unless told otherwise.
 ///
-/// Nothing is sent before a start or an `await`; see ``Request``. `onUploadProgress` hears how far it has come. The value is the response's
-/// body, or what `decoder` makes of it: `upload(…, decoder: .json(Receipt.self))`.
+/// Nothing is sent before a start or an `await`; see ``Request``. `onUploadProgress` hears how far it has come. URL, query, headers, `as` and
+/// `decoder` are those of the verbs: `upload(…, as: Receipt.self)`.
 extension Session {
-    /// Uploads bytes in memory. Can be sent again by redirects and retries.
+    /// Something to upload in one piece: `Data`, the `URL` of a file, or a ``MultipartForm``.
     ///
-    /// - Parameter contentType: nil sends what `headers` or the session name, if anything.
-    public func upload<Value: Sendable>(
-        _ url: String, from data: Data, contentType: String? = nil, method: HTTPRequest.Method = .post, headers: HTTPFields = [:],
-        decoder: ResponseDecoder<Value> = ResponseDecoder<Data>.data, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        request(
-            url, method: method, headers: headers.ofType(contentType), body: .data(data), decoder: decoder, fileID: fileID, line: line)
+    /// - Bytes in memory can be sent again by redirects and retries.
+    /// - A file is read while it is sent, and can be sent again. Its type is what the file's extension stands for, unless the call or the
+    ///   session names one. The start fails with `fileUnreadable` where it cannot be read, and with `invalidOption` where the URL is none of
+    ///   a file.
+    /// - A form is sent with the type that names its boundary, and can be sent again if its parts can.
+    public protocol UploadSource {
+        /// The body that is sent.
+        var uploadBody: RequestBody { get }
     }
 
-    /// Uploads a file, read while it is sent. Can be sent again.
+    /// Uploads bytes, a file or a form.
     ///
-    /// The start fails with `fileUnreadable` where it cannot be read, and with `invalidOption` where the URL is none of a file.
-    ///
-    /// - Parameter contentType: nil takes what the file's extension stands for, unless `headers` or the session name one.
-    public func upload<Value: Sendable>(
-        _ url: String, from file: URL, contentType: String? = nil, method: HTTPRequest.Method = .post, headers: HTTPFields = [:],
-        decoder: ResponseDecoder<Value> = ResponseDecoder<Data>.data, fileID: StaticString = #fileID, line: Int = #line
+    /// - Parameter contentType: nil sends what `headers`, the source or the session name, if anything.
+    public func upload<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, from source: some UploadSource, contentType: String? = nil, method: HTTPRequest.Method = .post,
+        query: Parameters = [:], headers: HeaderFields = [:], as type: Value.Type = Data.self, fileID: StaticString = #fileID,
+        line: Int = #line
     ) -> Request<Value> {
-        request(
-            url, method: method, headers: headers.ofType(contentType), body: .uploading(file), decoder: decoder, fileID: fileID, line: line)
+        make(method, url, query, headers.ofType(contentType), source.uploadBody, .reading(type), CodeOrigin(fileID, line))
     }
 
-    /// Uploads a form, with the type that names its boundary. Can be sent again if its parts can.
-    public func upload<Value: Sendable>(
-        _ url: String, from form: MultipartForm, method: HTTPRequest.Method = .post, headers: HTTPFields = [:],
-        decoder: ResponseDecoder<Value> = ResponseDecoder<Data>.data, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        request(url, method: method, headers: headers, body: .multipart(form), decoder: decoder, fileID: fileID, line: line)
+    /// Uploads bytes, a file or a form; what is answered does not matter.
+    ///
+    /// - Parameter contentType: nil sends what `headers`, the source or the session name, if anything.
+    public func upload(
+        _ url: some URLConvertible, from source: some UploadSource, contentType: String? = nil, method: HTTPRequest.Method = .post,
+        query: Parameters = [:], headers: HeaderFields = [:], as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> {
+        make(method, url, query, headers.ofType(contentType), source.uploadBody, .discarding, CodeOrigin(fileID, line))
     }
 
-    /// Uploads a sequence, pulled with backpressure. See ``RequestBody/stream(_:length:isReplayable:)`` for the parameters.
-    public func upload<Value: Sendable, Bytes: AsyncSequence & Sendable>(
-        _ url: String, from bytes: Bytes, length: Int64? = nil, isReplayable: Bool = false, contentType: String? = nil,
-        method: HTTPRequest.Method = .post, headers: HTTPFields = [:], decoder: ResponseDecoder<Value> = ResponseDecoder<Data>.data,
+    /// Uploads bytes, a file or a form; the value is what `decoder` makes of the response.
+    ///
+    /// - Parameter contentType: nil sends what `headers`, the source or the session name, if anything.
+    public func upload<Value: Sendable>(
+        _ url: some URLConvertible, from source: some UploadSource, contentType: String? = nil, method: HTTPRequest.Method = .post,
+        query: Parameters = [:], headers: HeaderFields = [:], decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID,
+        line: Int = #line
+    ) -> Request<Value> {
+        make(method, url, query, headers.ofType(contentType), source.uploadBody, decoder, CodeOrigin(fileID, line))
+    }
+
+    /// Uploads a sequence, pulled with backpressure. See ``RequestBody/stream(_:length:isReplayable:)`` for its parameters.
+    public func upload<Value: Decodable & Sendable, Bytes: AsyncSequence & Sendable>(
+        _ url: some URLConvertible, from bytes: Bytes, length: Int64? = nil, isReplayable: Bool = false, contentType: String? = nil,
+        method: HTTPRequest.Method = .post, query: Parameters = [:], headers: HeaderFields = [:], as type: Value.Type = Data.self,
         fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> where Bytes.Element == Data {
         let body = RequestBody.stream(bytes, length: length, isReplayable: isReplayable)
-        return request(
-            url, method: method, headers: headers.ofType(contentType), body: body, decoder: decoder, fileID: fileID, line: line)
+        return make(method, url, query, headers.ofType(contentType), body, .reading(type), CodeOrigin(fileID, line))
+    }
+
+    /// Uploads a sequence, pulled with backpressure; what is answered does not matter. See ``RequestBody/stream(_:length:isReplayable:)`` for its parameters.
+    public func upload<Bytes: AsyncSequence & Sendable>(
+        _ url: some URLConvertible, from bytes: Bytes, length: Int64? = nil, isReplayable: Bool = false, contentType: String? = nil,
+        method: HTTPRequest.Method = .post, query: Parameters = [:], headers: HeaderFields = [:], as type: Void.Type,
+        fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> where Bytes.Element == Data {
+        let body = RequestBody.stream(bytes, length: length, isReplayable: isReplayable)
+        return make(method, url, query, headers.ofType(contentType), body, .discarding, CodeOrigin(fileID, line))
+    }
+
+    /// Uploads a sequence, pulled with backpressure; the value is what `decoder` makes of the response. See ``RequestBody/stream(_:length:isReplayable:)`` for its parameters.
+    public func upload<Value: Sendable, Bytes: AsyncSequence & Sendable>(
+        _ url: some URLConvertible, from bytes: Bytes, length: Int64? = nil, isReplayable: Bool = false, contentType: String? = nil,
+        method: HTTPRequest.Method = .post, query: Parameters = [:], headers: HeaderFields = [:], decoder: ResponseDecoder<Value>,
+        fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> where Bytes.Element == Data {
+        let body = RequestBody.stream(bytes, length: length, isReplayable: isReplayable)
+        return make(method, url, query, headers.ofType(contentType), body, decoder, CodeOrigin(fileID, line))
     }
 }
 
-extension HTTPFields {
-    fileprivate func ofType(_ type: String?) -> HTTPFields {
+extension Data: Session.UploadSource {
+    /// The bytes as they are.
+    public var uploadBody: RequestBody { .data(self) }
+}
+
+extension URL: Session.UploadSource {
+    /// What the file holds when it is sent.
+    public var uploadBody: RequestBody { .uploading(self) }
+}
+
+extension MultipartForm: Session.UploadSource {
+    /// The parts, in their order.
+    public var uploadBody: RequestBody { .multipart(self) }
+}
+
+extension HeaderFields {
+    fileprivate func ofType(_ type: String?) -> HeaderFields {
         guard let type else { return self }
         var fields = self
-        fields[.contentType] = type
+        fields[.contentType] = nil
+        fields.append("Content-Type", type)
         return fields
     }
 }

@@ -1,141 +1,242 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// The verbs, with parameters. Nothing is sent before a start or an `await`; parameters that cannot be written fail the start
-/// with `invalidParameters`.
+/// Making requests. Nothing is sent before a start or an `await`; a mistake in what is given here (a malformed URL, a value that does not
+/// encode, a header field with a line end) is an ordinary failure of the run.
 ///
-/// URLs are resolved against the session's base URL. `query` goes behind a query the URL already has, and before its fragment.
+/// All forms take the same:
+/// - a URL: a `String`, relative to the session's base URL or absolute, or a `URL` (``URLConvertible``).
+/// - `query`: goes behind a query the URL already has, and before its fragment.
+/// - `headers`: fields by text or standard name (``HeaderFields``).
+/// - one of `body` (``RequestBody``), `json` (any `Encodable` value, or a literal with variables) and `form`.
+/// - `as`: the type of the value. `Data`, the default, is the body as it is, `String` its text, `Void` drops it, and what else is `Decodable`
+///   is read from JSON, by the session's coding. `decoder` is for everything else, and for a `Data` or `String` inside of JSON.
+///
+/// Where a value is read from JSON, `Accept: application/json` is sent, unless the request or the session has a field of its own.
 extension Session {
-    /// GET a document whose value is JSON.
+    // MARK: Without a body
+
+    /// Makes a GET.
     public func get<Value: Decodable & Sendable>(
-        _ url: String, query: Parameters, as type: Value.Type = Value.self, headers: HTTPFields = [:],
+        _ url: some URLConvertible, query: Parameters = [:], headers: HeaderFields = [:], as type: Value.Type = Data.self,
         fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {
-        make(.get, url, query, nil, headers.accepting(), .json(type), CodeOrigin(fileID, line))
+        make(.get, url, query, headers, nil, .reading(type), CodeOrigin(fileID, line))
     }
 
-    /// GET a document as it is.
+    /// Makes a GET; what is answered does not matter.
     public func get(
-        _ url: String, query: Parameters, headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        make(.get, url, query, nil, headers, .data, CodeOrigin(fileID, line))
+        _ url: some URLConvertible, query: Parameters = [:], headers: HeaderFields = [:], as type: Void.Type,
+        fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> {
+        make(.get, url, query, headers, nil, .discarding, CodeOrigin(fileID, line))
     }
 
-    /// HEAD: what a GET would answer, without the body.
+    /// Makes a GET; the value is what `decoder` makes of the response.
+    public func get<Value: Sendable>(
+        _ url: some URLConvertible, query: Parameters = [:], headers: HeaderFields = [:], decoder: ResponseDecoder<Value>,
+        fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
+        make(.get, url, query, headers, nil, decoder, CodeOrigin(fileID, line))
+    }
+
+    /// Makes a HEAD: what a GET would answer, without the body.
     public func head(
-        _ url: String, query: Parameters = [:], headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
+        _ url: some URLConvertible, query: Parameters = [:], headers: HeaderFields = [:],
+        fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<ResponseHead> {
-        make(.head, url, query, nil, headers, .head, CodeOrigin(fileID, line))
+        make(.head, url, query, headers, nil, .head, CodeOrigin(fileID, line))
     }
 
-    /// DELETE.
-    public func delete(
-        _ url: String, query: Parameters = [:], headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        make(.delete, url, query, nil, headers, .data, CodeOrigin(fileID, line))
-    }
+    // MARK: With a body
 
-    /// POST a body: ``RequestBody/json(_:encoder:)``, ``RequestBody/form(_:query:)``, ``RequestBody/multipart(_:)``, bytes, a file or a stream.
-    public func post(
-        _ url: String, query: Parameters = [:], body: RequestBody? = nil, headers: HTTPFields = [:],
-        fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        make(.post, url, query, body, headers, .data, CodeOrigin(fileID, line))
-    }
+    /// Makes a POST: `session.post("submit", json: story, as: Receipt.self)`. See ``Verb`` for its forms.
+    public var post: Verb { Verb(session: self, method: .post) }
 
-    /// POST, where the answer is JSON.
-    public func post<Value: Decodable & Sendable>(
-        _ url: String, query: Parameters = [:], body: RequestBody? = nil, as type: Value.Type, headers: HTTPFields = [:],
-        fileID: StaticString = #fileID, line: Int = #line
+    /// Makes a PUT: `session.put("stories/7", json: story)`. See ``Verb`` for its forms.
+    public var put: Verb { Verb(session: self, method: .put) }
+
+    /// Makes a PATCH: `session.patch("stories/7", json: ["title": title])`. See ``Verb`` for its forms.
+    public var patch: Verb { Verb(session: self, method: .patch) }
+
+    /// Makes a DELETE: `session.delete("stories/7", as: Void.self)`. See ``Verb`` for its forms.
+    public var delete: Verb { Verb(session: self, method: .delete) }
+
+    // MARK: Of any method
+
+    /// Sends a body, or none.
+    public func request<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        body: RequestBody? = nil,
+        as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {
-        make(.post, url, query, body, headers.accepting(), .json(type), CodeOrigin(fileID, line))
+        make(method, url, query, headers, body, .reading(type), CodeOrigin(fileID, line))
     }
 
-    /// PUT a body.
-    public func put(
-        _ url: String, query: Parameters = [:], body: RequestBody? = nil, headers: HTTPFields = [:],
-        fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        make(.put, url, query, body, headers, .data, CodeOrigin(fileID, line))
+    /// Sends a body, or none; what is answered does not matter.
+    public func request(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        body: RequestBody? = nil,
+        as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> {
+        make(method, url, query, headers, body, .discarding, CodeOrigin(fileID, line))
     }
 
-    /// PUT, where the answer is JSON.
-    public func put<Value: Decodable & Sendable>(
-        _ url: String, query: Parameters = [:], body: RequestBody? = nil, as type: Value.Type, headers: HTTPFields = [:],
-        fileID: StaticString = #fileID, line: Int = #line
+    /// Sends a body, or none; the value is what `decoder` makes of the response.
+    public func request<Value: Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        body: RequestBody? = nil,
+        decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {
-        make(.put, url, query, body, headers.accepting(), .json(type), CodeOrigin(fileID, line))
+        make(method, url, query, headers, body, decoder, CodeOrigin(fileID, line))
     }
 
-    /// PATCH with a body.
-    public func patch(
-        _ url: String, query: Parameters = [:], body: RequestBody? = nil, headers: HTTPFields = [:],
-        fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        make(.patch, url, query, body, headers, .data, CodeOrigin(fileID, line))
-    }
-
-    /// PATCH, where the answer is JSON.
-    public func patch<Value: Decodable & Sendable>(
-        _ url: String, query: Parameters = [:], body: RequestBody? = nil, as type: Value.Type, headers: HTTPFields = [:],
-        fileID: StaticString = #fileID, line: Int = #line
+    /// Sends a value as JSON, by the session's coding.
+    public func request<Value: Decodable & Sendable, JSON: Encodable & Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        json value: JSON,
+        as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {
-        make(.patch, url, query, body, headers.accepting(), .json(type), CodeOrigin(fileID, line))
+        make(method, url, query, headers, .json(value), .reading(type), CodeOrigin(fileID, line))
     }
 
-    /// Sends and awaits; the same as a request with that query and its `response()`.
-    public func send(
-        _ url: String, method: HTTPRequest.Method = .get, query: Parameters, headers: HTTPFields = [:], body: RequestBody? = nil,
-        fileID: StaticString = #fileID, line: Int = #line
-    ) async throws(NetworkError) -> Response<Data> {
-        let request = make(method, url, query, body, headers, .data, CodeOrigin(fileID, line))
-        return try await request.response(fileID: fileID, line: line)
+    /// Sends a value as JSON, by the session's coding; what is answered does not matter.
+    public func request<JSON: Encodable & Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        json value: JSON,
+        as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> {
+        make(method, url, query, headers, .json(value), .discarding, CodeOrigin(fileID, line))
     }
 
-    /// A request whose parameters go where its method wants them: into the URL, or as a form, as JSON, … into the body.
+    /// Sends a value as JSON, by the session's coding; the value is what `decoder` makes of the response.
+    public func request<Value: Sendable, JSON: Encodable & Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        json value: JSON,
+        decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
+        make(method, url, query, headers, .json(value), decoder, CodeOrigin(fileID, line))
+    }
+
+    /// Sends JSON as it is written here, with variables: `json: ["id": id, "up": true]`.
+    @_disfavoredOverload
+    public func request<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        json value: JSONLiteral,
+        as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
+        make(method, url, query, headers, .json(value), .reading(type), CodeOrigin(fileID, line))
+    }
+
+    /// Sends JSON as it is written here, with variables: `json: ["id": id, "up": true]`; what is answered does not matter.
+    @_disfavoredOverload
+    public func request(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        json value: JSONLiteral,
+        as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> {
+        make(method, url, query, headers, .json(value), .discarding, CodeOrigin(fileID, line))
+    }
+
+    /// Sends JSON as it is written here, with variables: `json: ["id": id, "up": true]`; the value is what `decoder` makes of the response.
+    @_disfavoredOverload
+    public func request<Value: Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        json value: JSONLiteral,
+        decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
+        make(method, url, query, headers, .json(value), decoder, CodeOrigin(fileID, line))
+    }
+
+    /// Sends a form, with variables: `form: ["name": name]`.
+    public func request<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        form: Parameters,
+        as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
+        make(method, url, query, headers, .form(form), .reading(type), CodeOrigin(fileID, line))
+    }
+
+    /// Sends a form, with variables: `form: ["name": name]`; what is answered does not matter.
+    public func request(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        form: Parameters,
+        as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> {
+        make(method, url, query, headers, .form(form), .discarding, CodeOrigin(fileID, line))
+    }
+
+    /// Sends a form, with variables: `form: ["name": name]`; the value is what `decoder` makes of the response.
+    public func request<Value: Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
+        form: Parameters,
+        decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
+        make(method, url, query, headers, .form(form), decoder, CodeOrigin(fileID, line))
+    }
+    // MARK: Parameters by the method's custom
+
+    /// Makes a request whose parameters go where its method wants them: into the URL, or as a form, as JSON, … into the body.
     ///
     /// - Parameter parameters: nil for none; see ``ParameterSerializer/serialize(_:method:url:)`` for the difference to an empty set.
+    public func request<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
+        headers: HeaderFields = [:], as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Value> {
+        request(
+            url, method: method, parameters: parameters, by: serializer, headers: headers, decoder: .reading(type), fileID: fileID,
+            line: line)
+    }
+
+    /// Makes a request whose parameters go where its method wants them; the value is what `decoder` makes of the response.
     public func request<Value: Sendable>(
-        _ url: String, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
-        headers: HTTPFields = [:], decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
+        _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
+        headers: HeaderFields = [:], decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {
         let origin = CodeOrigin(fileID, line)
         do throws(NetworkError) {
-            let output = try serializer.serialize(parameters, method: method, url: url)
-            return make(method, output.url, [:], output.body, headers, decoder, origin)
-        } catch { return make(method, url, [:], nil, headers, decoder, origin, failure: error) }
+            let output = try serializer.serialize(parameters, method: method, url: url.urlReference)
+            return make(method, output.url, [:], headers, output.body, decoder, origin)
+        } catch { return make(method, url, [:], headers, nil, decoder, origin, failure: error) }
     }
 
-    /// The same, with the body as its value.
-    public func request(
-        _ url: String, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
-        headers: HTTPFields = [:], fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Data> {
-        request(
-            url, method: method, parameters: parameters, by: serializer, headers: headers, decoder: .data, fileID: fileID, line: line)
-    }
+    // MARK: The one they are made by
 
-    private func make<Value: Sendable>(
-        _ method: HTTPRequest.Method, _ url: String, _ query: Parameters, _ body: RequestBody?, _ headers: HTTPFields,
-        _ decoder: ResponseDecoder<Value>, _ origin: CodeOrigin, failure: NetworkError? = nil
+    func make<Value: Sendable>(
+        _ method: HTTPRequest.Method, _ url: some URLConvertible, _ query: Parameters, _ headers: HeaderFields, _ body: RequestBody?,
+        _ decoder: ResponseDecoder<Value>, _ origin: CodeOrigin, destination: String? = nil, failure: NetworkError? = nil
     ) -> Request<Value> {
-        var failure = failure
-        var url = url
+        var failure = failure ?? headers.refusal
+        var url = url.urlReference
         do throws(NetworkError) { url = try QuerySerializer.standard.appending(query, to: url) } catch { failure = failure ?? error }
         return Request(
             session: self, decoder: decoder,
             description: RequestDescription(
-                url: url, method: method, headers: headers, body: body, options: defaultOptions, destination: nil, headerError: failure),
+                url: url, method: method, headers: accepting(decoder.mediaType, headers.fields), body: body,
+                options: destination == nil ? defaultOptions : downloadOptions, destination: destination, headerError: failure),
             origin: origin)
+    }
+
+    private var downloadOptions: OptionsBox {
+        var options = configuration.options
+        options.acceptsCompression = false
+        return OptionsBox(options)
+    }
+
+    /// Says which type is wanted, unless the caller said something.
+    private func accepting(_ type: String?, _ fields: HTTPFields) -> HTTPFields {
+        guard let type, fields[.accept] == nil, configuration.headers[.accept] == nil else { return fields }
+        var fields = fields
+        fields[.accept] = type
+        return fields
     }
 }
 
-extension HTTPFields {
-    /// Says that JSON is wanted, unless the caller said something.
-    fileprivate func accepting() -> HTTPFields {
-        guard self[.accept] == nil else { return self }
-        var fields = self
-        fields[.accept] = "application/json"
-        return fields
+extension ResponseDecoder where Value: Decodable {
+    /// The decoder of a value's type: bytes and text as they are, all else from JSON.
+    static func reading(_ type: Value.Type) -> ResponseDecoder {
+        if type == Data.self, let bytes = ResponseDecoder<Data>.data as? ResponseDecoder { return bytes }
+        if type == String.self, let text = ResponseDecoder<String>.text as? ResponseDecoder { return text }
+        return .json(type)
     }
 }

@@ -232,8 +232,8 @@ extension Session {
         let mayPause = body?.isLarge == true || options.limitsRates || options.hooks.box?.table.holdsBodies == true
         if version == .automatic, mayPause, !Capabilities.current.pausesHTTP2Safely { version = .http1 }
         return TransferOptions(
-            timeouts: options.timeouts, httpVersion: version, maxHeaderBytes: options.maxHeaderBytes,
-            bufferBytes: isFile ? TransferOptions.fileBufferBytes : CurlEasy.usualBufferBytes, maxUploadRate: options.maxUploadRate,
-            maxDownloadRate: options.maxDownloadRate, maxDownloadBytes: options.maxDownloadBytes)
+            timeouts: options.timeouts, httpVersion: version, maxHeaderBytes: options.limits.headerBytes,
+            bufferBytes: isFile ? TransferOptions.fileBufferBytes : CurlEasy.usualBufferBytes, maxUploadRate: options.limits.uploadRate,
+            maxDownloadRate: options.limits.downloadRate, maxDownloadBytes: options.limits.downloadBytes)
     }
 }

@@ -253,6 +253,8 @@ final class CurlLoop {
             if event.events & (SEPOLL_ERR | SEPOLL_HUP) != 0 { flags |= CURL_CSELECT_ERR | CURL_CSELECT_IN }
             pools.act(on: descriptor, flags)
         }
+        // libcurl 8 asks to be run again at once where a socket has more to read. What was read may be all that the disk can bear.
+        holdUpFiles()
         if pools.nextDeadline <= now { kick() } else { reap() }
     }
 
@@ -368,7 +370,15 @@ final class CurlLoop {
                 easy.hasUnflushedBytes = false
             }
         }
-        for easy in before {
+        holdUp(before)
+    }
+
+    private func holdUpFiles() {
+        if !unflushed.isEmpty { holdUp(unflushed) }
+    }
+
+    private func holdUp(_ easies: [CurlEasy]) {
+        for easy in easies {
             easy.pauseForDisk()
             if easy.hasFailed { finish(easy, CURLE_WRITE_ERROR) }
         }

@@ -22,7 +22,8 @@ extension Session {
         let method = HTTPRequest.Method(request.httpMethod ?? "GET")
         let fields = FoundationFields(request.allHTTPHeaderFields ?? [:])
         let made = self.request(
-            request.url?.absoluteString ?? "", method: method ?? .get, headers: fields.fields, body: RequestBody(request), decoder: decoder,
+            request.url?.absoluteString ?? "", method: method ?? .get, headers: HeaderFields(fields.fields), body: RequestBody(request),
+            decoder: decoder,
             fileID: fileID, line: line)
         if let failure = fields.failure ?? Self.failure(of: request, method: method) { made.refuse(failure) }
         return made.options { $0.adopt(request) }

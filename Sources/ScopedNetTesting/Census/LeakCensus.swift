@@ -25,6 +25,7 @@ public final class LeakCensus: CensusListener {
     private struct State {
         var alive: [UInt64: Entry] = [:]
         var endings: [UInt64: (birth: CensusBirth, ending: CensusEnding)] = [:]
+        var forgotten: [String] = []
         var nextWatcher = 0
         var watchers: [Int: AsyncStream<Void>.Continuation] = [:]
     }
@@ -68,6 +69,7 @@ public final class LeakCensus: CensusListener {
         outer?.died(number, ending)
         let (entry, watchers) = state.withLock { state in
             let entry = state.alive.removeValue(forKey: number)
+            if case .forgotten(let sentence)? = ending { state.forgotten.append(sentence) }
             if keepsEndings, let entry, let ending { state.endings[number] = (entry.birth, ending) }
             return (entry, Array(state.watchers.values))
         }
@@ -82,7 +84,8 @@ public final class LeakCensus: CensusListener {
 
     /// What is alive right now, who holds it, and what that means.
     public func report(allowing allowed: Set<LiveObjects.Kind> = []) -> LeakReport {
-        LeakReport(entries: entries.filter { !allowed.contains($0.birth.kind) }, all: entries)
+        LeakReport(
+            entries: entries.filter { !allowed.contains($0.birth.kind) }, all: entries, forgottenStarts: state.withLock { $0.forgotten })
     }
 
     var entries: [Entry] { state.withLock { $0.alive.values.sorted { $0.birth.number < $1.birth.number } } }

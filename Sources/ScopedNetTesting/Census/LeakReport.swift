@@ -47,14 +47,20 @@ public struct LeakReport: Sendable, CustomStringConvertible {
         }
     }
 
+    /// What is alive and should not be.
     public let leaks: [Leak]
-    public var isEmpty: Bool { leaks.isEmpty }
+    /// Requests that went although closures were registered for their next start, a sentence each: nothing was sent.
+    public let forgottenStarts: [String]
+    /// True for no finding.
+    public var isEmpty: Bool { leaks.isEmpty && forgottenStarts.isEmpty }
 
+    /// A paragraph for each finding.
     public var description: String {
-        leaks.isEmpty ? "nothing alive" : leaks.map(\.description).joined(separator: "\n")
+        isEmpty ? "nothing alive" : (forgottenStarts + leaks.map(\.description)).joined(separator: "\n")
     }
 
-    init(entries: [LeakCensus.Entry], all: [LeakCensus.Entry]) {
+    init(entries: [LeakCensus.Entry], all: [LeakCensus.Entry], forgottenStarts: [String] = []) {
+        self.forgottenStarts = forgottenStarts
         let now = SystemTiming().now()
         let states: [(birth: CensusBirth, state: CensusState)] = all.compactMap { entry in
             entry.member.object.map { (entry.birth, $0.censusState) }

@@ -124,7 +124,7 @@ struct TransferArguments: ParsableArguments, Sendable {
         let names = fieldNames.union(fields.map { $0.name.canonicalName })
         configuration.options.redirects.additionalSensitiveNames = names.filter { ShownField.isSecret($0) }
         // The body of an error is printed whole, like any other.
-        configuration.errorBodyBytes = configuration.options.maxBodyBytes
+        configuration.errorBodyBytes = configuration.options.limits.bodyBytes
         if publicOnly { configuration.addressFilter = .publicOnly }
         configuration.tls.dangerouslyAcceptsAnyCertificate = insecure
         configuration.tls.dangerouslyAcceptsAnyHostName = insecure
@@ -163,9 +163,9 @@ struct TransferArguments: ParsableArguments, Sendable {
         if maxRedirects == 0 || noFollow { options.redirects.mode = .never }
         if retry > 0 { options.retry = RetryPolicy(maxAttempts: retry + 1) }
         options.access.httpsOnly = httpsOnly
-        options.maxUploadRate = limitRate.flatMap { ByteRate($0)?.bytes }
-        options.maxDownloadRate = options.maxUploadRate
-        options.validation = validation
+        options.limits.uploadRate = limitRate.flatMap { ByteRate($0)?.bytes }
+        options.limits.downloadRate = options.limits.uploadRate
+        options.validation.statuses = validation
         return options
     }
 

@@ -37,7 +37,7 @@ struct ResponsePrinter: Sendable {
         let place = try BodyOutput(console, path: path)
         let response: StreamedResponse
         do throws(NetworkError) {
-            response = try await session.stream(url, method: method, headers: fields, body: body)
+            response = try await session.stream(url, method: method, headers: HeaderFields(fields), body: body)
         } catch {
             if !output.fail, error.code == .unacceptableStatus, let head = error.response {
                 try write(head, console)
@@ -72,7 +72,8 @@ struct ResponsePrinter: Sendable {
 
     private func report(_ session: Session, _ console: Console, _ attempts: TimingObserver) async throws(ToolFailure) -> ResponseHead {
         let response: Response<Data>
-        do throws(NetworkError) { response = try await session.send(url, method: method, headers: fields, body: body) } catch {
+        do throws(NetworkError) { response = try await session.send(url, method: method, headers: HeaderFields(fields), body: body) } catch
+        {
             return try printRefusal(error, console, attempts)
         }
         var report = ResponseReport(url: response.url)

@@ -37,13 +37,13 @@ import Testing
                 bag?.end()
                 request.start(in: bag!)
             case .refusedByRepeat:
-                request.options { $0.repeats = .keepRunning }
+                _ = request.options { $0.repeats = .keepRunning }
                 request.start()
                 await stage.waitForStarts(1)
                 do {
                     let probe = Canary()
                     weakProbe = probe
-                    request.onSuccess { _ in _ = probe }
+                    _ = request.onSuccess { _ in _ = probe }
                 }
                 #expect(request.start().wasRefused)
                 #expect(weakProbe == nil)
@@ -98,7 +98,7 @@ import Testing
             do {
                 let delegate = Delegate()
                 weakDelegate = delegate
-                request.delegate(sendable: delegate)
+                _ = request.delegate(sendable: delegate)
                 request.start()
             }
             #expect(weakDelegate == nil)

@@ -60,14 +60,14 @@ import Testing
                 _ = canary; ends.add("late")
             }
             .onFailure { _ in ends.add("late") }
-        if number % 2 == 0 { request.onEnd { ends.add($0.name) } }
+        if number % 2 == 0 { _ = request.onEnd { ends.add($0.name) } }
         if number % 10 == 1 {
-            request.options {
+            _ = request.options {
                 $0.repeats = .replaceRunning
-                $0.repeatKey = "key \(number)"
+                $0.repeats.key = "key \(number)"
             }
         }
-        if number % 10 == 2 { request.options { $0.timeouts.queue = .seconds(600) } }
+        if number % 10 == 2 { _ = request.options { $0.timeouts.queue = .seconds(600) } }
         let run = request.start(in: bag)
         if number % 10 == 3 { run.store(in: elsewhere) }
     }

@@ -40,7 +40,7 @@ import Testing
             func start(_ name: String, _ request: Request<Data>) {
                 request.options {
                     $0.repeats = .replaceRunning
-                    if byKey { $0.repeatKey = "search" }
+                    if byKey { $0.repeats.key = "search" }
                 }
                 .onSuccess { _ in trace.add("\(name) success") }
                 .onEnd { if case .cancelled(let reason) = $0 { trace.add("\(name) \(reason)") } }
@@ -89,7 +89,7 @@ import Testing
                         group.addTask {
                             let result = session.request("http://h/").options {
                                 $0.repeats = .keepRunning
-                                $0.repeatKey = "round \(round)"
+                                $0.repeats.key = "round \(round)"
                             }.start()
                             if !result.wasRefused { accepted.add() }
                         }

@@ -118,7 +118,7 @@ import Testing
     }
 
     nonisolated private func register(_ request: Request<Data>, _ trace: Trace) {
-        request.onSuccess { _ in trace.add("nonisolated") }
+        _ = request.onSuccess { _ in trace.add("nonisolated") }
     }
 
     @MainActor final class MainDelegate: @MainActor RequestDelegate {

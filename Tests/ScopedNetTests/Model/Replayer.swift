@@ -101,7 +101,7 @@ final class Replayer: @unchecked Sendable {
     }
 
     private func starting<Value>(_ request: Request<Value>, _ canary: Canary) -> () -> Void {
-        request.options { [release = setup.release] options in
+        _ = request.options { [release = setup.release] options in
             options.release = release == .detached ? .detached : .untilFinished
         }
         let origin = CodeOrigin("replay", 1)

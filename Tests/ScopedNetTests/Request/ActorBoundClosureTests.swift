@@ -69,7 +69,7 @@ import Testing
     /// Returns when its deinit has run, on whatever thread.
     @MainActor private func arm(_ request: Request<Data>, _ owner: Plain, _ died: @escaping @Sendable () -> Void) {
         let captured = Captured(died)
-        request.onSuccess(for: owner) { _, _ in _ = captured }
+        _ = request.onSuccess(for: owner) { _, _ in _ = captured }
     }
 
     @Test @MainActor func aClosureCancelledFromAnotherThreadIsDestroyedOnItsActor() async throws {

@@ -259,7 +259,7 @@ import Testing
                 probe = canary
                 let reference = WeakReference(canary)
                 weakProbe = { reference.object != nil }
-                request.onSuccess { _ in _ = canary }.onEnd { _ in _ = canary }
+                _ = request.onSuccess { _ in _ = canary }.onEnd { _ in _ = canary }
             }
             let ambush = Ambush(.beforeEnd, of: session) { _ in wasAlive.withLock { $0.append(weakProbe()) } }
             request.start()
@@ -276,7 +276,7 @@ import Testing
         try await withStage { session, stage in
             let trace = Trace()
             let request = session.request("http://h/")
-            request.onDownloadProgress { _ in
+            _ = request.onDownloadProgress { _ in
                 #expect(request.cancel() == .callbackRunning)
                 trace.add("cancelled \(stage.cancelled.count)")
             }

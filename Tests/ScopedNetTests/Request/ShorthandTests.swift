@@ -14,7 +14,7 @@ import Testing
                 .cache(.off).tag("list").resuming().header("X-Key", "1")
             let options = request.currentOptions
             #expect(options.timeouts.total == .seconds(5) && options.retry == .standard && options.priority == .high)
-            #expect(options.validation == .any && options.cache == .off && options.tag == "list" && options.downloads.resumes)
+            #expect(options.validation.statuses == .any && options.cache == .off && options.tag == "list" && options.downloads.resumes)
             #expect(request.timeout(nil).currentOptions.timeouts.total == nil)
         }
     }

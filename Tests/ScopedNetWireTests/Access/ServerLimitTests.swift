@@ -101,7 +101,7 @@ struct ServerLimitTests {
     @Test(arguments: [true, false]) func filesAndStreamsHaveALimitWhereOneIsSet(_ isLengthKnown: Bool) async throws {
         let folder = TemporaryFolder()
         try await withWire {
-            $0.options.maxDownloadBytes = 100_000
+            $0.options.limits.downloadBytes = 100_000
         } _: { wire async throws in
             for (path, count) in [("/all", 100_000), ("/more", 100_001)] {
                 var response = ScriptedResponse.ok(.bytes([UInt8](repeating: 7, count: count)))
@@ -129,8 +129,8 @@ struct ServerLimitTests {
 
     @Test func aLimitThatCannotBeIsAMistake() async throws {
         let changes: [(String, @Sendable (inout RequestOptions) -> Void)] = [
-            ("maxDownloadBytes", { $0.maxDownloadBytes = -1 }), ("maxBodyBytes", { $0.maxBodyBytes = -1 }),
-            ("maxHeaderBytes", { $0.maxHeaderBytes = .min }), ("maxRedirects", { $0.redirects.maxRedirects = -1 }),
+            ("maxDownloadBytes", { $0.limits.downloadBytes = -1 }), ("maxBodyBytes", { $0.limits.bodyBytes = -1 }),
+            ("maxHeaderBytes", { $0.limits.headerBytes = .min }), ("maxRedirects", { $0.redirects.maxRedirects = -1 }),
             ("maxAttempts", { $0.retry.maxAttempts = 0 }), ("maxAttempts", { $0.retry.maxAttempts = -3 }),
         ]
         try await withWire { wire async throws in

@@ -294,11 +294,15 @@ import Testing
             wire.server.protect("/*", with: .basic(user: "ann", password: "secret"))
             wire.server.on("/*", .ok("in"))
             let mine: HTTPFields = [.authorization: "Mine 1"]
-            let error = try await wire.session.request(wire.url, headers: mine).options { $0.authentication = .credential(ann) }.failure()
+            let error = try await wire.session.request(wire.url, headers: HeaderFields(mine)).options {
+                $0.authentication = .credential(ann)
+            }.failure()
             #expect(error.response?.status == 401)
             #expect(wire.server.requests.map { $0["authorization"] } == ["Mine 1"])
             // A handler is asked all the same.
-            let request = wire.session.request(wire.url, headers: mine).options { $0.authentication = .handler { _ in .use(ann) } }
+            let request = wire.session.request(wire.url, headers: HeaderFields(mine)).options {
+                $0.authentication = .handler { _ in .use(ann) }
+            }
             #expect(try await request.response().body == Data("in".utf8))
             let inURL = "http://bob:x@127.0.0.1:\(wire.server.port)/"
             #expect(

@@ -93,7 +93,7 @@ import Testing
                 $0.authentication = .handler { _ in .deliver }
                 $0.validation = .any
             }
-            request.onResponseHead { heads.add($0.status) }
+            _ = request.onResponseHead { heads.add($0.status) }
             let response = try await request.response()
             #expect(response.head.status == 401)
             #expect(response.body.count == page.utf8.count)

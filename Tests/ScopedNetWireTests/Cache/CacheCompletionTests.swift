@@ -115,7 +115,7 @@ import Testing
             _ = try await cached.wire.get().failure()
             let file = URL(fileURLWithPath: FileManager.default.temporaryDirectory.path + "/download-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: file) }
-            _ = try await cached.wire.session.download(cached.server.url + "/", to: file).options { $0.maxBodyBytes = 500 }.response()
+            _ = try await cached.wire.session.download(cached.server.url + "/", to: file).options { $0.limits.bodyBytes = 500 }.response()
             #expect(FileManager.default.contents(atPath: file.path)?.isSame(as: body) == true)
             #expect(cached.server.requests.map { $0["range"] } == [nil, nil])
             let hit = try await cached.get()

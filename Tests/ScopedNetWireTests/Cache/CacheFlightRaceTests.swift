@@ -107,7 +107,7 @@ import Testing
             let leader = cached.wire.session.request(cached.wire.url + "/", decoder: decoder)
                 .options {
                     if asks {
-                        $0.shouldCache = { _, _ in
+                        $0.hooks.shouldCache = { _, _ in
                             trace.add("shouldCache")
                             return true
                         }

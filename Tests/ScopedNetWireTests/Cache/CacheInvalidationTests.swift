@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    private func change(_ cached: CachedWire, _ method: String, _ headers: HTTPFields = [:]) throws -> Request<Data> {
+    private func change(_ cached: CachedWire, _ method: String, _ headers: HeaderFields = [:]) throws -> Request<Data> {
         cached.wire.session.request(cached.server.url + "/", method: try #require(.init(rawValue: method)), headers: headers)
     }
 

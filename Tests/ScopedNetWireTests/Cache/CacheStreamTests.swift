@@ -95,7 +95,7 @@ import Testing
             cached.server.on("/", fresh("a"))
             let headers: HTTPFields = byPolicy ? [:] : [.cacheControl: "max-stale, Only-If-Cached"]
             let error = await #expect(throws: NetworkError.self) {
-                try await cached.wire.session.stream(cached.server.url + "/", headers: headers)
+                try await cached.wire.session.stream(cached.server.url + "/", headers: HeaderFields(headers))
             }
             #expect(error?.code == .invalidOption)
             #expect(cached.server.requests.isEmpty)

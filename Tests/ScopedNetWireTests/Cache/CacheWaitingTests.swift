@@ -76,7 +76,7 @@ import Testing
 
     @Test func anErrorsBodyBeyondTheLimitIsTheErrorItWouldHaveBeen() async throws {
         try await withCache {
-            $0.options.maxBodyBytes = 1_000
+            $0.options.limits.bodyBytes = 1_000
         } _: { cached async throws in
             cached.server.on(
                 "/", ScriptedResponse.status(404).with { $0.body = .bytes(Array(bytes(5_000))) }.header("Cache-Control", "max-age=60"))
@@ -140,7 +140,7 @@ import Testing
 
     @Test func aRefreshBesideAsksTheProgramToo() async throws {
         try await withCache {
-            $0.options.shouldCache = { value, _ in (value as? Data) != Data("bad".utf8) }
+            $0.options.hooks.shouldCache = { value, _ in (value as? Data) != Data("bad".utf8) }
         } _: { cached async throws in
             for text in ["old", "bad", "new"] {
                 cached.server.enqueue(ScriptedResponse.ok(text).header("Cache-Control", "max-age=1, stale-while-revalidate=600"))

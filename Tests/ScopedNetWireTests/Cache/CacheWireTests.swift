@@ -181,7 +181,7 @@ import Testing
             cached.server.on("/", fresh("0123456789"))
             _ = try await cached.get()
             let response = try await cached.wire.session.request(cached.server.url + "/", decoder: .head)
-                .options { $0.maxBodyBytes = 4 }.response()
+                .options { $0.limits.bodyBytes = 4 }.response()
             #expect(response.source == .cache)
             #expect(response.value.status == 200)
             #expect(response.body.isEmpty)
@@ -246,7 +246,7 @@ import Testing
     // SES-11, YB-11
     @Test func whatTheProgramDoesNotLikeIsNotStored() async throws {
         try await withCache {
-            $0.options.shouldCache = { value, _ in (value as? Data)?.isEmpty == false && (value as? Data) != Data("error".utf8) }
+            $0.options.hooks.shouldCache = { value, _ in (value as? Data)?.isEmpty == false && (value as? Data) != Data("error".utf8) }
         } _: { cached async throws in
             cached.server.enqueue(fresh("error"))
             cached.server.on("/", fresh("good"))

@@ -12,7 +12,7 @@ import Testing
     {
         var headers = HTTPFields()
         if let host { headers[.hostField] = host }
-        return cached.wire.session.request(cached.server.url + path, method: method, headers: headers)
+        return cached.wire.session.request(cached.server.url + path, method: method, headers: HeaderFields(headers))
     }
 
     private func withHosts(_ test: (CachedWire) async throws -> Void) async throws {

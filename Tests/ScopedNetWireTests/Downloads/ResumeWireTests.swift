@@ -258,7 +258,7 @@ import Testing
 
     @Test func aPageOfAnotherTypeLeavesThePart() async throws {
         try await withResumeWire {
-            $0.options.contentTypes = .only(["image/*"])
+            $0.options.validation.contentTypes = .only(["image/*"])
         } _: { wire async throws in
             let image = tagged(body).header("Content-Type", "image/png")
             try await wire.breakOff(after: 400, of: image)

@@ -177,7 +177,7 @@ import Testing
         try await server.start()
         server.on("/", ScriptedResponse.ok("").header("Set-Cookie", "session=hidden1"))
         let headers: HTTPFields = [.authorization: "Bearer hidden2"]
-        _ = try await makeSession().send("?token=hidden3", headers: headers)
+        _ = try await makeSession().send("?token=hidden3", headers: HeaderFields(headers))
         let text = String(decoding: try recorder.document().json(), as: UTF8.self)
         for number in 1...3 { #expect(!text.contains("hidden\(number)")) }
         _ = try entries()

@@ -47,7 +47,7 @@ extension FrontDoor {
     ) async throws -> DoorReport {
         let calls = Trace()
         let outcome = Gathered<DoorOutcome>()
-        request.onResponseHead { calls.add("head \($0.status)") }
+        _ = request.onResponseHead { calls.add("head \($0.status)") }
             .onDownloadProgress { calls.add("received \($0.completed)/\($0.total ?? -1)") }
             .onSuccess { value in
                 calls.add("success")
@@ -71,7 +71,7 @@ extension FrontDoor {
         _ request: Request<Value>, _ bag: DeallocBag?, _ act: (DoorHandle) async throws -> Void
     ) async throws -> DoorReport {
         let delegate = DoorDelegate()
-        request.delegate(sendable: delegate)
+        _ = request.delegate(sendable: delegate)
         let run = start(request, bag)
         try await act(DoorHandle { run.cancel() })
         await request.session.agent.waitUntilIdle()

@@ -67,7 +67,7 @@ import Testing
     func aBodyLargerThanAllowedFails(door: FrontDoor, carrier: Carrier) async throws {
         try await carrier.withStage { stage in
             stage.on("/a", .body(4_000))
-            let report = try await door.send(stage.request("/a") { $0.maxBodyBytes = 100 })
+            let report = try await door.send(stage.request("/a") { $0.limits.bodyBytes = 100 })
             #expect(report.outcome == .failure(.bodyTooLarge))
         }
     }

@@ -147,34 +147,34 @@ import Testing
             }
         }
         for (name, main) in [("head 1", false), ("head 2", true)] {
-            add(name, main: main, { call in request.onResponseHead { _ in call() } }) {
-                request.onResponseHead { @MainActor _ in script.reach(name) }
+            add(name, main: main, { call in _ = request.onResponseHead { _ in call() } }) {
+                _ = request.onResponseHead { @MainActor _ in script.reach(name) }
             }
         }
         for (name, main) in [("sent 1", false), ("sent 2", true)] {
-            add(name, main: main, { call in request.onUploadProgress { _ in call() } }) {
-                request.onUploadProgress { @MainActor _ in script.reach(name) }
+            add(name, main: main, { call in _ = request.onUploadProgress { _ in call() } }) {
+                _ = request.onUploadProgress { @MainActor _ in script.reach(name) }
             }
         }
         for (name, main) in [("received 1", true), ("received 2", false)] {
-            add(name, main: main, { call in request.onDownloadProgress { _ in call() } }) {
-                request.onDownloadProgress { @MainActor _ in script.reach(name) }
+            add(name, main: main, { call in _ = request.onDownloadProgress { _ in call() } }) {
+                _ = request.onDownloadProgress { @MainActor _ in script.reach(name) }
             }
         }
         for (name, main) in [("success 1", false), ("success 2", true)] {
-            add(name, main: main, { call in request.onSuccess { _ in call() } }) {
-                request.onSuccess { @MainActor _ in script.reach(name) }
+            add(name, main: main, { call in _ = request.onSuccess { _ in call() } }) {
+                _ = request.onSuccess { @MainActor _ in script.reach(name) }
             }
         }
-        add("response", main: false, { call in request.onResponse { _ in call() } }) {
-            request.onResponse { @MainActor _ in script.reach("response") }
+        add("response", main: false, { call in _ = request.onResponse { _ in call() } }) {
+            _ = request.onResponse { @MainActor _ in script.reach("response") }
         }
         for (name, main) in [("failure 1", true), ("failure 2", false)] {
-            add(name, main: main, { call in request.onFailure { _ in call() } }) {
-                request.onFailure { @MainActor _ in script.reach(name) }
+            add(name, main: main, { call in _ = request.onFailure { _ in call() } }) {
+                _ = request.onFailure { @MainActor _ in script.reach(name) }
             }
         }
-        request.onEnd { script.trace.add("end \(Self.name($0))") }
+        _ = request.onEnd { script.trace.add("end \(Self.name($0))") }
     }
 
     private static func name(_ reason: EndReason) -> String {
@@ -210,7 +210,7 @@ import Testing
                         let mainDelegate = await MainActor.run { MainDelegate(script) }
                         let delegate = Delegate(script)
                         if executors == .deliveryQueue {
-                            request.delegate(sendable: delegate)
+                            _ = request.delegate(sendable: delegate)
                         } else {
                             await MainActor.run { _ = request.delegate(mainDelegate) }
                         }
@@ -241,9 +241,9 @@ import Testing
             for stop in [Stop.cancel, .bagEnd, .bagCancelAll] {
                 let script = Script(at: call, stop, .inTheCall)
                 let request = house.session.request(house.url("/a")).options { $0.cache.read = .thenNetwork }
-                for name in ["cached 1", "cached 2"] { request.onCached { _ in script.reach(name) } }
-                for name in ["success 1", "success 2"] { request.onSuccess { _ in script.reach(name) } }
-                request.onEnd { script.trace.add("end \(Self.name($0))") }
+                for name in ["cached 1", "cached 2"] { _ = request.onCached { _ in script.reach(name) } }
+                for name in ["success 1", "success 2"] { _ = request.onSuccess { _ in script.reach(name) } }
+                _ = request.onEnd { script.trace.add("end \(Self.name($0))") }
                 script.start(request)
                 await house.agent.waitUntilIdle()
                 #expect(script.following == ["end \(call.hasPrefix("cached") ? "\(stop.reason)" : "succeeded")"], "\(stop)")
@@ -271,7 +271,7 @@ import Testing
                         trace.add("second")
                     })
             }
-            request.onEnd { reason in
+            _ = request.onEnd { reason in
                 probe.withLock { $0.append("end") }
                 trace.add("end \(Self.name(reason))")
             }
@@ -311,7 +311,7 @@ import Testing
                         trace.add("second")
                     })
             }
-            request.onEnd { trace.add("end \(Self.name($0))") }
+            _ = request.onEnd { trace.add("end \(Self.name($0))") }
             queue.suspend()
             let run = request.start()
             await stage.waitForStarts(1)
@@ -343,7 +343,7 @@ import Testing
                     _ = run.withLock { $0 }?.cancel()
                     probe.withLock { $0.append(Self.isOn(session) ? "on the delivery queue" : "elsewhere") }
                 }
-                request.onSuccess { _ in _ = run.withLock { $0 }?.cancel() }
+                _ = request.onSuccess { _ in _ = run.withLock { $0 }?.cancel() }
                     .onSuccess { _ in withExtendedLifetime(fate) { probe.withLock { $0.append("called") } } }
                     .onEnd { _ in probe.withLock { $0.append("end") } }
             }
@@ -394,7 +394,7 @@ import Testing
             house.server.on("/a", .ok("hello"))
             let request = house.session.request(house.url("/a"))
             let trace = Trace()
-            request.onSuccess { _ in
+            _ = request.onSuccess { _ in
                 trace.add("first \(request.cancel())")
             }.onSuccess { _ in trace.add("second") }
             let value = try await request.value()

@@ -36,7 +36,7 @@ import Testing
             let request = session.request("http://h/")
             do {
                 let captured = Reentrant(session, bag, trace)
-                request.onSuccess { _ in _ = captured }
+                _ = request.onSuccess { _ in _ = captured }
             }
             let run = request.start(in: bag)
             await stage.waitForStarts(1)
@@ -106,7 +106,7 @@ import Testing
             let other = house.session.request(house.url("/a")).onEnd { _ in trace.add("other ended") }.start()
             let request = house.session.request(house.url("/a"))
             request.onSuccess { [weak request] _ in
-                request?.onSuccess { _ in trace.add("second") }
+                _ = request?.onSuccess { _ in trace.add("second") }
                 request?.start()
                 other.cancel()
                 let dropped = bag.withLock { bag in

@@ -15,7 +15,7 @@ import Testing
                 "/endless", ScriptedResponse(body: .repeating(1, count: 200_000_000)).paced(bytes: 4096, every: .milliseconds(1)))
             var bag: DeallocBag? = DeallocBag()
             var request: Request<Data>? = house.session.request(house.url("/endless"))
-            if how == "handle" { request?.options { $0.release = .cancelOnRelease } }
+            if how == "handle" { _ = request?.options { $0.release = .cancelOnRelease } }
             var run: Run? = request!.start(in: bag!)
             let recorded = try await house.server.takeRequest()
             try await recorded.waitForBodyBytesSent(10_000)

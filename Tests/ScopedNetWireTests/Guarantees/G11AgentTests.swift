@@ -85,7 +85,7 @@ import Testing
     private func start(_ house: House, _ ending: Ending, _ trace: Trace) {
         let witness = Witness(house.agent, trace)
         let request = house.session.request(house.url("/a")).options {
-            $0.shouldCache = { _, _ in
+            $0.hooks.shouldCache = { _, _ in
                 withExtendedLifetime(witness) {}
                 return true
             }

@@ -139,7 +139,7 @@ struct DestinationHookTests {
             wire.server.on("/gone", .status(404))
             #expect(try await wire.session.download(wire.url + "/gone", to: file("a")).failure().code == .unacceptableStatus)
             wire.server.on("/page", .ok("<html>"))
-            let typed = wire.session.download(wire.url + "/page", to: file("a")).options { $0.contentTypes = .only(["image/*"]) }
+            let typed = wire.session.download(wire.url + "/page", to: file("a")).options { $0.validation.contentTypes = .only(["image/*"]) }
             #expect(try await typed.failure().code == .unacceptableContentType)
             // What is no download needs none.
             _ = try await wire.get("/page").value()

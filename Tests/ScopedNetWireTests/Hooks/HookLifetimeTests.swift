@@ -174,7 +174,7 @@ struct HookLifetimeTests {
             let request = wire.get("/old")
             do {
                 let gone = Owner("gone")
-                request.decideRedirect(for: gone) { owner, _ in
+                _ = request.decideRedirect(for: gone) { owner, _ in
                     trace.add(owner.name)
                     return .stop
                 }
@@ -255,7 +255,7 @@ struct HookLifetimeTests {
             let reference = WeakReference(probe)
             request = wire.get(ending == .neverAsked ? "/new" : "/old") { $0.repeats = .keepRunning }
             if ending == .refused { request.start() }
-            request.decideRedirect { _ in
+            _ = request.decideRedirect { _ in
                 _ = probe
                 if ending == .failure { throw CancellationError() }
                 return .follow

@@ -24,7 +24,7 @@ struct NewBodyHookTests {
             wire.server.on("/new", .ok("there"))
             let asked = Gathered<RequestHooks.BodyReplayRequest>()
             let request = wire.session.request(wire.url + "/old", method: .put, body: once("first"))
-            request.provideBody { replay in
+            _ = request.provideBody { replay in
                 asked.add(replay)
                 return once("another")
             }
@@ -46,7 +46,7 @@ struct NewBodyHookTests {
             wire.server.on("/", .ok("there"))
             let asked = Gathered<RequestHooks.BodyReplayRequest.Reason>()
             let request = wire.session.request(wire.url + "/", method: .put, body: once("1"))
-            request.options { $0.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) }.provideBody { replay in
+            _ = request.options { $0.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1)) }.provideBody { replay in
                 asked.add(replay.reason)
                 // This one can be read once, too, and the next as often as needed.
                 if asked.all.count == 1 { return once("2") }
@@ -118,7 +118,7 @@ struct NewBodyHookTests {
             wire.server.on("/other", .ok("there"))
             let order = Trace()
             let request = wire.session.request(wire.url + "/old", method: .put, body: once("first"))
-            request.decideRedirect { hop in
+            _ = request.decideRedirect { hop in
                 order.add("redirect")
                 var next = hop.proposed
                 next.url = "/other"

@@ -76,7 +76,7 @@ struct RedirectHookTests {
             wire.server.on("/*", .ok("there"))
             let request = wire.session.request(
                 wire.url + "/old", method: .post, headers: [.contentType: "text/plain"], body: .data(Data("body".utf8)))
-            request.decideRedirect { hop in
+            _ = request.decideRedirect { hop in
                 var next = hop.proposed
                 // 301 makes a GET of a POST; the program knows better here.
                 next.method = .post
@@ -290,7 +290,7 @@ struct RedirectHookTests {
             wire.server.on("/old", .redirect(to: "/new"))
             wire.server.on("/new", .ok())
             let request = wire.get("/old")
-            request.decideRedirect { _ in
+            _ = request.decideRedirect { _ in
                 asked.add("first")
                 return .follow
             }.decideRedirect { _ in
@@ -329,7 +329,7 @@ struct RedirectHookTests {
             for _ in 0..<2 {
                 let heads = Gathered<Int>()
                 let request = wire.get("/old") { $0.validation = .any }.decideRedirect { _ in .stop }
-                request.onResponseHead { heads.add($0.status) }
+                _ = request.onResponseHead { heads.add($0.status) }
                 _ = try await request.response()
                 #expect(heads.all == [301])
             }

@@ -31,7 +31,7 @@ import Testing
             house.server.on("/b", .status(404))
             var headers = HTTPFields()
             headers[.authorization] = "Bearer hunter2"
-            _ = try await house.session.send(house.url("/a?token=hunter2"), headers: headers)
+            _ = try await house.session.send(house.url("/a?token=hunter2"), headers: HeaderFields(headers))
             _ = try? await house.session.send(house.url("/b"))
             await house.agent.waitUntilIdle()
         }

@@ -18,7 +18,7 @@ import Testing
             #expect(error.response?.mimeType == "text/html")
             #expect(error.body == Data("<html>log in</html>".utf8))
             #expect(error.message.contains("text/html"))
-            #expect(error.message.contains("`contentTypes`"))
+            #expect(error.message.contains("`validation.contentTypes`"))
         }
     }
 
@@ -36,7 +36,7 @@ import Testing
     @Test func whoKnowsBetterSaysSo() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("[1]"))
-            let value = try await house.session.get(house.url("/a"), as: [Int].self).options { $0.contentTypes = .any }.value()
+            let value = try await house.session.get(house.url("/a"), as: [Int].self).options { $0.validation.contentTypes = .any }.value()
             #expect(value == [1])
         }
     }
@@ -61,7 +61,7 @@ import Testing
         try Data("old".utf8).write(to: file)
         try await withHouse { house in
             house.server.on("/a", portal)
-            let request = house.session.download(house.url("/a"), to: file).options { $0.contentTypes = .only(["image/*"]) }
+            let request = house.session.download(house.url("/a"), to: file).options { $0.validation.contentTypes = .only(["image/*"]) }
             let error = try await failure { try await request.value() }
             #expect(error.code == .unacceptableContentType)
             #expect(error.body == Data("<html>log in</html>".utf8))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func aStreamOfAnotherTypeIsRefusedAtItsHead() async throws {
-        try await withHouse(.init(), { $0.options.contentTypes = .only(["text/event-stream"]) }) { house in
+        try await withHouse(.init(), { $0.options.validation.contentTypes = .only(["text/event-stream"]) }) { house in
             house.server.on("/a", portal)
             let error = try await failure { try await house.session.stream(house.url("/a")) }
             #expect(error.code == .unacceptableContentType)
@@ -82,7 +82,7 @@ import Testing
 
     /// What the head decides holds, also where the body then is empty after all.
     @Test func anEmptyStreamThatDidNotSaySoIsRefusedAndHangsNobody() async throws {
-        try await withHouse(.init(), { $0.options.contentTypes = .only(["text/event-stream"]) }) { house in
+        try await withHouse(.init(), { $0.options.validation.contentTypes = .only(["text/event-stream"]) }) { house in
             house.server.on("/a", ScriptedResponse(body: .bytes([])).framed(.chunked))
             let error = try await failure { try await house.session.stream(house.url("/a")) }
             #expect(error.code == .unacceptableContentType)
@@ -97,7 +97,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try await withHouse { house in
             house.server.on("/a", ScriptedResponse(body: .bytes([])))
-            _ = try await house.session.download(house.url("/a"), to: file).options { $0.contentTypes = .only(["image/*"]) }.value()
+            _ = try await house.session.download(house.url("/a"), to: file).options { $0.validation.contentTypes = .only(["image/*"]) }.value()
             #expect(try Data(contentsOf: file).isEmpty)
         }
     }
@@ -108,7 +108,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try await withCache { cached async throws in
             cached.server.on("/", portal.header("Cache-Control", "max-age=60"))
-            let request = cached.wire.session.download(cached.wire.url + "/", to: file).options { $0.contentTypes = .only(["image/*"]) }
+            let request = cached.wire.session.download(cached.wire.url + "/", to: file).options { $0.validation.contentTypes = .only(["image/*"]) }
             let error = try await failure { try await request.value() }
             #expect(error.code == .unacceptableContentType)
             #expect(error.body == Data("<html>log in</html>".utf8))

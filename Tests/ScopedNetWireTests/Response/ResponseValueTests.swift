@@ -269,7 +269,7 @@ import Testing
             let request = session.request("http://h/").options { $0.validation = .codes([404]) }
             request.onSuccess { _ in trace.add("success") }.onFailure { _ in trace.add("failure") }.start()
             await stage.waitForStarts(1)
-            request.options { $0.validation = .success }
+            _ = request.options { $0.validation = .success }
             stage.succeed(stage.started[0], status: 404)
             await trace.wait(for: 1)
 

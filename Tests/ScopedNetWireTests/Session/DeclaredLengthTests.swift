@@ -35,7 +35,7 @@ import Testing
             wire.server.on("/", .ok())
             let (body, length) = body(kind, in: folder)
             let headers: HTTPFields = [.contentLength: "\(length)"]
-            _ = try await wire.session.request(wire.url + "/", method: .post, headers: headers, body: body).response()
+            _ = try await wire.session.request(wire.url + "/", method: .post, headers: HeaderFields(headers), body: body).response()
             let seen = try await wire.server.takeRequest()
             #expect(seen.headers.filter { $0.name.lowercased() == "content-length" }.map(\.value) == ["\(length)"])
             #expect(seen.body.count == Int(length))
@@ -47,7 +47,7 @@ import Testing
         try await withWire { wire async throws in
             let (body, length) = body(kind, in: folder)
             let headers: HTTPFields = [.contentLength: "\(length + difference)"]
-            let error = try await wire.session.request(wire.url + "/", method: .post, headers: headers, body: body).failure()
+            let error = try await wire.session.request(wire.url + "/", method: .post, headers: HeaderFields(headers), body: body).failure()
             #expect(error.code == .invalidHeader && error.phase == .preparing)
             #expect(wire.server.requests.isEmpty)
         }
@@ -58,7 +58,8 @@ import Testing
         try await withWire { wire async throws in
             for body in [RequestBody.data(bytes(5)), .file(folder.write(bytes(5), to: "body"))] {
                 let headers: HTTPFields = [.contentLength: text]
-                let error = try await wire.session.request(wire.url + "/", method: .put, headers: headers, body: body).failure()
+                let error = try await wire.session.request(wire.url + "/", method: .put, headers: HeaderFields(headers), body: body)
+                    .failure()
                 #expect(error.code == .invalidHeader, "\(text)")
             }
         }

@@ -26,7 +26,7 @@ struct SessionRowTests {
         #expect(configuration.limits.total == 64)
         let options = configuration.options
         #expect(options.timeouts == Timeouts(connect: .seconds(10), firstByte: .seconds(60), idle: .seconds(60)))
-        #expect(options.validation == .success)
+        #expect(options.validation.statuses == .success)
         let accepted = (100..<600).filter(options.validation.accepts)
         #expect(accepted == Array(200..<300))
         #expect(options.redirects == RedirectPolicy(mode: .follow, maxRedirects: 20, allowsDowngrade: false))
@@ -35,7 +35,7 @@ struct SessionRowTests {
         #expect(options.handlesCookies)
         #expect(options.acceptsCompression)
         #expect(!options.waitsForConnectivity)
-        #expect(options.maxBodyBytes == 256 << 20)
+        #expect(options.limits.bodyBytes == 256 << 20)
         let hooks = [
             options.hooks.redirect == nil, options.hooks.disposition == nil, options.hooks.destination == nil, options.hooks.newBody == nil,
         ]
@@ -104,7 +104,7 @@ struct SessionRowTests {
             let session = Session(configuration: configuration)
             let trace = Trace()
             session.request(server.url + "/").onSuccess { _ in trace.add("success") }.onEnd { trace.add("end \($0.isCancelled)") }.start()
-            _ = try await server.takeRequest()
+            try await server.waitForStalls()
             async let isDown: Void = session.shutdown(cancelling: false)
             server.releaseStalls()
             await isDown

@@ -66,15 +66,139 @@ struct VerbTests {
         }
     }
 
+    /// Each verb with each body and each kind of value, by a relative text and by a `URL`.
+    @Test func eachFormIsThere() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a") { request in .json(request.text.hasPrefix("{") ? request.text : #"{"id":7}"#) }
+            let url = try #require(URL(string: house.url("/api/a")))
+            let (id, name, missing) = (7, "K", String?.none)
+            let verbs: [(Session.Verb, String)] = [
+                (house.session.post, "POST"), (house.session.put, "PUT"), (house.session.patch, "PATCH"), (house.session.delete, "DELETE"),
+            ]
+            for (verb, method) in verbs {
+                let before = house.server.requests.count
+                #expect(try await verb("a").value() == Data(#"{"id":7}"#.utf8))
+                #expect(try await verb(url, body: .json(Item(id: 7)), as: Item.self).value() == Item(id: 7))
+                try await verb("a", body: .data(Data("x".utf8)), as: Void.self).value()
+                #expect(try await verb("a", body: nil, decoder: .json(Item.self)).value() == Item(id: 7))
+                #expect(try await verb(url, json: Item(id: 7)).value() == Data(#"{"id":7}"#.utf8))
+                #expect(try await verb("a", json: Item(id: 7), as: Item.self).value() == Item(id: 7))
+                try await verb("a", json: Item(id: 7), as: Void.self).value()
+                #expect(try await verb("a", json: Item(id: 7), decoder: .text).value() == #"{"id":7}"#)
+                #expect(try await verb("a", json: ["id": id, "name": name, "none": missing], as: Item.self).value() == Item(id: 7))
+                try await verb(url, json: ["id": id, "name": name], as: Void.self).value()
+                #expect(try await verb("a", json: ["id": id, "name": name], decoder: .json(Item.self)).value() == Item(id: 7))
+                #expect(try await verb("a", form: ["id": id, "name": name, "none": missing], as: Item.self).value() == Item(id: 7))
+                try await verb("a", form: ["id": id], as: Void.self).value()
+                #expect(try await verb(url, form: ["id": id], decoder: .json(Item.self)).value() == Item(id: 7))
+                let seen = house.server.requests[before...]
+                #expect(seen.allSatisfy { $0.method == method && $0.path == "/api/a" })
+                let (json, form) = ("application/json", "application/x-www-form-urlencoded")
+                #expect(
+                    seen.map { $0["content-type"] ?? "" } == [
+                        "", json, "", "", json, json, json, json, json, json, json, form, form, form,
+                    ])
+                #expect(seen.map { $0["accept"] ?? "*/*" }.filter { $0 == json }.count == 7)
+                #expect(seen.map(\.text).suffix(3) == ["id=7&name=K", "id=7", "id=7"])
+            }
+        }
+    }
+
+    @Test func aRequestOfAnyMethodHasTheSameForms() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a") { request in .json(request.text.hasPrefix("{") ? request.text : #"{"id":7}"#) }
+            let (session, id) = (house.session, 7)
+            let purge = try #require(HTTPRequest.Method("PURGE"))
+            #expect(try await session.request("a").value() == Data(#"{"id":7}"#.utf8))
+            #expect(try await session.request("a", method: purge, query: ["q": id], as: Item.self).value() == Item(id: 7))
+            try await session.request("a", method: purge, as: Void.self).value()
+            #expect(try await session.request("a", method: .put, json: Item(id: 7), as: Item.self).value() == Item(id: 7))
+            #expect(try await session.request("a", method: .put, json: ["id": id], as: Item.self).value() == Item(id: 7))
+            #expect(try await session.request("a", method: .post, form: ["id": id], decoder: .json(Item.self)).value() == Item(id: 7))
+            #expect(house.server.requests.map(\.method) == ["GET", "PURGE", "PURGE", "PUT", "PUT", "POST"])
+            #expect(house.server.requests[1].query == "q=7")
+        }
+    }
+
+    /// `Data` and `String` are the body; a JSON value of these types is asked for by its decoder.
+    @Test func theTypeOfTheValueSaysHowItIsRead() async throws {
+        try await withAPI { house in
+            house.server.on("/api/text", .json(#""aGk=""#))
+            let session = house.session
+            #expect(try await session.get("text").value() == Data(#""aGk=""#.utf8))
+            #expect(try await session.get("text", as: Data.self).value() == Data(#""aGk=""#.utf8))
+            #expect(try await session.get("text", as: String.self).value() == #""aGk=""#)
+            #expect(try await session.get("text", as: JSONValue.self).value() == .string("aGk="))
+            #expect(try await session.get("text", decoder: .json(String.self)).value() == "aGk=")
+            #expect(try await session.get("text", decoder: .json(Data.self)).value() == Data("hi".utf8))
+            try await session.get("text", as: Void.self).value()
+            let accepted = house.server.requests.map { $0["accept"] ?? "*/*" }
+            #expect(accepted == ["*/*", "*/*", "*/*", "application/json", "application/json", "application/json", "*/*"])
+        }
+    }
+
+    /// The caller's `Accept` stays, whether it is the request's or the session's.
+    @Test func theCallersAcceptStays() async throws {
+        try await withAPI("/api/") {
+            $0.headers[.accept] = "application/vnd.api+json"
+        } _: { house in
+            house.server.on("/api/a", .json(#"{"id":7}"#))
+            _ = try await house.session.get("a", as: Item.self).value()
+            _ = try await house.session.get("a", headers: ["Accept": "text/json"], as: Item.self).value()
+            #expect(house.server.requests.map { $0["accept"] } == ["application/vnd.api+json", "text/json"])
+        }
+    }
+
+    /// Names as text or standard ones, values that may be missing; what is no field fails the run.
+    @Test func headersAreWrittenByNameOrByText() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a", .ok())
+            let (key, tag) = ("s3", String?.none)
+            _ = try await house.session.get("a", headers: ["X-Key": key, .accept: "text/plain", "If-None-Match": tag]).value()
+            var fields = HeaderFields([(key: "X-A", value: "1")])
+            fields.append("X-A", "2")
+            fields[.acceptLanguage] = "de"
+            _ = try await house.session.post("a", headers: fields, json: ["a": 1]).value()
+            let seen = house.server.requests
+            #expect(seen[0]["x-key"] == "s3" && seen[0]["accept"] == "text/plain" && seen[0]["if-none-match"] == nil)
+            #expect(seen[1].headers[all: "x-a"] == ["1", "2"] && seen[1]["accept-language"] == "de")
+            for headers: HeaderFields in [["X Key": "v"], ["": "v"], ["X-Key": "a\r\nB: c"], ["X-Key": "\0"]] {
+                let error = try await house.session.get("a", headers: headers).failure()
+                #expect(error.code == .invalidHeader && error.url?.hasSuffix("a") == true, "\(error)")
+            }
+            #expect(house.server.requests.count == 2)
+        }
+    }
+
+    @Test func downloadsAndStreamsTakeAQuery() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a") { .ok($0.query ?? "") }
+            let folder = TemporaryFolder()
+            let url = try #require(URL(string: house.url("/api/a")))
+            let file = try await house.session.download(url, to: URL(filePath: folder.path + "/a"), query: ["q": 1], headers: ["X-A": "1"])
+                .value()
+            #expect(try Data(contentsOf: file) == Data("q=1".utf8))
+            var text = ""
+            for try await piece in try await house.session.stream(url, query: ["q": 2], headers: ["X-A": "2"]).bytes {
+                text += String(decoding: piece, as: UTF8.self)
+            }
+            let stream = try await house.session.stream("a", query: ["q": 3], json: ["n": 1])
+            for try await piece in stream.bytes { text += String(decoding: piece, as: UTF8.self) }
+            #expect(text == "q=2q=3")
+            #expect(house.server.requests.map { $0["x-a"] } == ["1", "2", nil])
+            #expect(house.server.requests.map(\.method) == ["GET", "GET", "POST"] && house.server.requests[2].text == #"{"n":1}"#)
+        }
+    }
+
     // REQ-7, REQ-19: what the request says goes before what the body says, and the session's fields, too.
     @Test func aTypeOfTheRequestGoesFirst() async throws {
         try await withAPI { house in
             house.server.on("/api/a", .ok())
             _ = try await house.session.post("a", body: .form(["a": "b c"])).value()
-            _ = try await house.session.post("a", body: .form([:]), headers: [.contentType: "text/x"]).value()
+            _ = try await house.session.post("a", headers: [.contentType: "text/x"], body: .form([:])).value()
             var form = MultipartForm()
             form.add("v", name: "n")
-            _ = try await house.session.post("a", body: .multipart(form), headers: [.contentType: "text/x"]).value()
+            _ = try await house.session.post("a", headers: [.contentType: "text/x"], body: .multipart(form)).value()
             let seen = house.server.requests
             #expect(seen.map { $0["content-type"] } == ["application/x-www-form-urlencoded", "text/x", form.contentType])
             #expect(seen.map { $0["content-length"] } == ["7", "0", "\(form.contentLength ?? 0)"])
@@ -91,7 +215,7 @@ struct VerbTests {
             var form = MultipartForm()
             form.add("v", name: "n")
             _ = try await house.session.post("a", body: .form(["a": "b"])).value()
-            _ = try await house.session.post("a", body: .form(["a": "b"]), headers: [.contentType: "text/x"]).value()
+            _ = try await house.session.post("a", headers: [.contentType: "text/x"], body: .form(["a": "b"])).value()
             _ = try await house.session.post("a", body: .multipart(form)).value()
             let (seen, own) = (house.server.requests.map { $0["content-type"] ?? "-" }, form.contentType)
             #expect(seen == ["text/session", "text/x", own])

@@ -31,7 +31,7 @@ struct DiskFaultTests {
             wire.server.on("/large", isCoded ? .ok(.bytes(large)).header("Content-Encoding", "gzip") : .ok(.bytes(large)))
             wire.server.on("/small", .ok("new"))
             let error = try await wire.session.download(wire.url + "/large", to: file).options {
-                $0.decoding = .init(maxOutputBytes: 1 << 30)
+                $0.limits.decoding = .init(maxOutputBytes: 1 << 30)
             }.failure()
             expect(error, .diskFull, ENOSPC)
             #expect(folder.contents(of: "file") == Data("old".utf8))

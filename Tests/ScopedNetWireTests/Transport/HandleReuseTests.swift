@@ -53,8 +53,9 @@ struct HandleReuseTests {
             _ = try await session.download(wire.url + "/body", to: URL(filePath: folder.path + "/file")).value()
         } else {
             let request = session.request(
-                wire.url + (kind == .failing ? "/fails" : "/body"), method: kind.method, headers: kind.fields, body: kind.body)
-            request.options { $0.httpVersion = kind == .http1 ? .http1 : .automatic }
+                wire.url + (kind == .failing ? "/fails" : "/body"), method: kind.method, headers: HeaderFields(kind.fields), body: kind.body
+            )
+            _ = request.options { $0.httpVersion = kind == .http1 ? .http1 : .automatic }
             let outcome = await request.outcome()
             if kind != .failing { #expect(try outcome.get().body.count == (kind == .head ? 0 : 5)) }
         }

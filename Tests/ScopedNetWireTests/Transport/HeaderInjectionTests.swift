@@ -97,7 +97,7 @@ struct HeaderInjectionTests {
         }
         switch door {
         case .sessionField: return session.request(url)
-        case .requestField: return session.request(url, headers: [HTTPField.Name("X-Own")!: attack])
+        case .requestField: return session.request(url, headers: ["X-Own": attack])
         case .userAgent: return session.request(url, headers: [.userAgent: attack])
         case .authorization: return session.request(url, headers: [.authorization: "Bearer \(attack)"])
         case .cookie: return session.request(url, headers: [.cookie: "a=\(attack)"])

@@ -280,7 +280,7 @@ struct HostileHTTP2Tests {
             for _ in 0..<16_384 where peer.connection.send(piece) { sent.withLock { $0 += 16_384 } }
         }) { server, session, _ in
             let request = get(server, session).options {
-                $0.maxBodyBytes = 1 << 30
+                $0.limits.bodyBytes = 1 << 30
                 $0.timeouts.total = .seconds(3)
             }.onResponseHead { _ in seen.yield() }
             let run = request.start()

@@ -136,7 +136,7 @@ struct HostileResponseTests {
     }
 
     @Test func theCallersOwnLimit() async throws {
-        let error = try await error(.ok().header("X", String(repeating: "x", count: 2_000))) { $0.maxHeaderBytes = 1_000 }
+        let error = try await error(.ok().header("X", String(repeating: "x", count: 2_000))) { $0.limits.headerBytes = 1_000 }
         #expect(error.code == .headersTooLarge)
     }
 

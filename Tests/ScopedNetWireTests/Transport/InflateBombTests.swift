@@ -29,8 +29,8 @@ struct InflateBombTests {
         try await withWire { wire async throws in
             wire.server.on("/", bomb)
             let error = try await wire.get { options in
-                options.decoding = .unlimited
-                options.maxBodyBytes = 8 << 20
+                options.limits.decoding = .unlimited
+                options.limits.bodyBytes = 8 << 20
             }.failure()
             #expect(error.code == .decodingBomb)
         }

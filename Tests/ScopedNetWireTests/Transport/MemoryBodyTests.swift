@@ -22,9 +22,9 @@ struct MemoryBodyTests {
     func theLimitIsInclusive(_ framing: ScriptedResponse.Framing) async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.bytes(Array(bytes(100_000)))).framed(framing))
-            let response = try await wire.get { $0.maxBodyBytes = 100_000 }.response()
+            let response = try await wire.get { $0.limits.bodyBytes = 100_000 }.response()
             #expect(response.body.isSame(as: bytes(100_000)))
-            let error = try await wire.get { $0.maxBodyBytes = 99_999 }.failure()
+            let error = try await wire.get { $0.limits.bodyBytes = 99_999 }.failure()
             #expect(error.code == .bodyTooLarge)
             #expect(error.phase == .receiving)
             #expect(error.response?.status == 200)
@@ -35,7 +35,7 @@ struct MemoryBodyTests {
     @Test func aDeclaredLengthBeyondTheLimitEndsItAtOnce() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 30)))
-            let error = try await wire.get { $0.maxBodyBytes = 100 << 20 }.failure()
+            let error = try await wire.get { $0.limits.bodyBytes = 100 << 20 }.failure()
             #expect(error.code == .bodyTooLarge)
             let request = try await wire.server.takeRequest()
             #expect(try await request.ending() == .clientClosed)
@@ -47,7 +47,7 @@ struct MemoryBodyTests {
     @Test func aHugeDeclaredLengthReservesLittle() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok("x").framed(.declaredLength(1 << 50)).ending(.close))
-            let error = try await wire.get { $0.maxBodyBytes = .max }.failure()
+            let error = try await wire.get { $0.limits.bodyBytes = .max }.failure()
             #expect(error.code == .truncatedBody)
         }
     }
@@ -57,7 +57,7 @@ struct MemoryBodyTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 3 << 20)))
             for _ in 0..<2 {
-                let response = try await wire.session.request(wire.url + "/", decoder: .head).options { $0.maxBodyBytes = 1_000 }.response()
+                let response = try await wire.session.request(wire.url + "/", decoder: .head).options { $0.limits.bodyBytes = 1_000 }.response()
                 #expect(response.value.status == 200)
                 #expect(response.body.isEmpty)
                 #expect(response.metrics.bodyBytesReceived == 3 << 20)
@@ -106,7 +106,7 @@ struct MemoryBodyTests {
             if isCoded { response = response.header("Content-Encoding", "gzip") }
             if isCut { response = response.ending(.truncate(afterBytes: 4)) }
             wire.server.on("/", response)
-            let request = wire.session.request(wire.url + "/", decoder: .json([Int].self)).options { $0.contentTypes = .any }
+            let request = wire.session.request(wire.url + "/", decoder: .json([Int].self)).options { $0.validation.contentTypes = .any }
             let error = try await request.failure()
             #expect(error.code == code)
             #expect(error.response?.status == status)

@@ -26,7 +26,7 @@ struct RateLimitTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 300_000)).framed(framing))
             let start = ContinuousClock.now
-            let response = try await wire.get { $0.maxDownloadRate = 150_000 }.response()
+            let response = try await wire.get { $0.limits.downloadRate = 150_000 }.response()
             #expect(response.body.count == 300_000)
             expectPace(300_000, 150_000, since: start)
             #expect(ContinuousClock.now - start > .milliseconds(500))
@@ -35,7 +35,7 @@ struct RateLimitTests {
 
     @Test func aFileKeepsToItsRate() async throws {
         try await withWire {
-            $0.options.maxDownloadRate = 150_000
+            $0.options.limits.downloadRate = 150_000
         } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 300_000)))
             let start = ContinuousClock.now
@@ -62,7 +62,7 @@ struct RateLimitTests {
             try await withWire { wire async throws in
                 wire.server.on("/", .ok())
                 let start = ContinuousClock.now
-                let request = wire.session.request(wire.url + "/", method: .post, body: body).options { $0.maxUploadRate = 40_000 }
+                let request = wire.session.request(wire.url + "/", method: .post, body: body).options { $0.limits.uploadRate = 40_000 }
                 _ = try await request.response()
                 let seen = try await wire.server.takeRequest()
                 #expect(seen.body.count == expected.count && Data(seen.body).isSame(as: expected), "body \(index)")
@@ -81,9 +81,9 @@ struct RateLimitTests {
             wire.server.on("/up", Self.counting)
             wire.server.on("/small", .ok("x"))
             let start = ContinuousClock.now
-            let down = wire.get("/down") { $0.maxDownloadRate = 20_000 }.start()
+            let down = wire.get("/down") { $0.limits.downloadRate = 20_000 }.start()
             let up = wire.session.request(wire.url + "/up", method: .put, body: .data(bytes(20 << 20))).options {
-                $0.maxUploadRate = 20_000
+                $0.limits.uploadRate = 20_000
             }
             .start()
             try await wire.server.waitForRequests(2)
@@ -104,9 +104,9 @@ struct RateLimitTests {
             $0.options.timeouts.idle = .milliseconds(300)
         } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 2_000)))
-            let down = try await wire.get { $0.maxDownloadRate = 1_000 }.response()
+            let down = try await wire.get { $0.limits.downloadRate = 1_000 }.response()
             #expect(down.body.count == 2_000)
-            let up = wire.session.request(wire.url + "/", method: .post, body: .data(bytes(20))).options { $0.maxUploadRate = 10 }
+            let up = wire.session.request(wire.url + "/", method: .post, body: .data(bytes(20))).options { $0.limits.uploadRate = 10 }
             _ = try await up.response()
             #expect(wire.server.requests.last?.body.count == 20)
         }
@@ -116,7 +116,7 @@ struct RateLimitTests {
     @Test func silenceIsStillNoticed() async throws {
         try await withWire {
             $0.options.timeouts.idle = .milliseconds(100)
-            $0.options.maxDownloadRate = 10 << 20
+            $0.options.limits.downloadRate = 10 << 20
         } _: { wire async throws in
             wire.server.on("/", .ok("0123456789").stalling(.afterBytes(5)))
             let error = try await wire.get().failure()
@@ -130,7 +130,7 @@ struct RateLimitTests {
             wire.server.on("/", Self.counting)
             let calls = Gathered<String>()
             let request = wire.session.request(wire.url + "/", method: .post, body: .data(bytes(1 << 20))).options {
-                $0.maxUploadRate = 10_000
+                $0.limits.uploadRate = 10_000
             }
             .onSuccess { _ in calls.add("success") }
             .onFailure { _ in calls.add("failure") }
@@ -147,7 +147,7 @@ struct RateLimitTests {
 
     @Test(arguments: [0, -1, Int.min]) func aRateThatMovesNothingIsAMistake(_ rate: Int) async throws {
         try await withWire { wire async throws in
-            for change: @Sendable (inout RequestOptions) -> Void in [{ $0.maxUploadRate = rate }, { $0.maxDownloadRate = rate }] {
+            for change: @Sendable (inout RequestOptions) -> Void in [{ $0.limits.uploadRate = rate }, { $0.limits.downloadRate = rate }] {
                 let error = try await wire.get("/", change).failure()
                 #expect(error.code == .invalidOption && error.phase == .preparing)
             }
@@ -160,8 +160,8 @@ struct RateLimitTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 4_000)))
             wire.server.on("/large", .ok(.repeating(7, count: 4 << 20)))
-            _ = try await wire.get { $0.maxDownloadRate = .max }.response()
-            _ = try await wire.get { $0.maxDownloadRate = 20_000 }.response()
+            _ = try await wire.get { $0.limits.downloadRate = .max }.response()
+            _ = try await wire.get { $0.limits.downloadRate = 20_000 }.response()
             let start = ContinuousClock.now
             _ = try await wire.get("/large").response()
             // At the limit of the one before it would take three minutes.

@@ -67,14 +67,14 @@ struct RedirectWireTests {
                 let headers: HTTPFields = [
                     .authorization: "Bearer secret", .cookie: "session=1", HTTPField.Name("X-Own")!: "kept",
                 ]
-                _ = try await wire.session.request(wire.url + "/away", headers: headers).response()
+                _ = try await wire.session.request(wire.url + "/away", headers: HeaderFields(headers)).response()
                 let away = try await other.takeRequest()
                 #expect(away["authorization"] == nil)
                 #expect(away["cookie"] == nil)
                 #expect(away["x-own"] == "kept")
                 #expect(away["host"] == "127.0.0.1:\(other.port)")
 
-                _ = try await wire.session.request(wire.url + "/home", headers: headers).response()
+                _ = try await wire.session.request(wire.url + "/home", headers: HeaderFields(headers)).response()
                 let home = try #require(wire.server.requests.last)
                 #expect(home["authorization"] == "Bearer secret")
                 #expect(home["cookie"] == "session=1")
@@ -106,7 +106,7 @@ struct RedirectWireTests {
                 $0.options.redirects.additionalSensitiveNames = ["X-Api-Key"]
             } _: { wire async throws in
                 wire.server.on("/away", .redirect(to: other.url + "/there"))
-                _ = try await wire.session.request(wire.url + "/away", headers: [HTTPField.Name("x-api-key")!: "secret"]).response()
+                _ = try await wire.session.request(wire.url + "/away", headers: ["x-api-key": "secret"]).response()
                 #expect(try await other.takeRequest()["x-api-key"] == nil)
             }
         }

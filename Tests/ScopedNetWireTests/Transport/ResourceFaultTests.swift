@@ -78,7 +78,7 @@ struct ResourceFaultTests {
             let most = size * 4096 + (160 << 20)
             var limit = rlimit(rlim_cur: most, rlim_max: most)
             setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
-            let outcome = await session.request("http://127.0.0.1:\(port)/large").options { $0.maxBodyBytes = .max }.outcome()
+            let outcome = await session.request("http://127.0.0.1:\(port)/large").options { $0.limits.bodyBytes = .max }.outcome()
             guard case .failure(let error) = outcome, error.code == .resources, error.message.contains("memory") else { exit(4) }
             guard case .success = await session.request("http://127.0.0.1:\(port)/").outcome() else { exit(5) }
             await session.shutdown()

@@ -19,7 +19,7 @@ struct StreamedPieceTests {
             default: zeros
             }
         let window = 10_000
-        try await withWire(configure: { $0.options.decoding = .unlimited }) { wire async throws in
+        try await withWire(configure: { $0.options.limits.decoding = .unlimited }) { wire async throws in
             wire.server.on("/", ScriptedResponse.ok(.bytes(body)).header("Content-Encoding", coding))
             var total = 0
             var largest = 0
@@ -36,7 +36,7 @@ struct StreamedPieceTests {
     }
 
     @Test(arguments: [true, false]) func aCancelledReaderGetsNothingOfWhatIsLeftOfAPiece(_ byRun: Bool) async throws {
-        try await withWire(configure: { $0.options.decoding = .unlimited }) { wire async throws in
+        try await withWire(configure: { $0.options.limits.decoding = .unlimited }) { wire async throws in
             wire.server.on(
                 "/", ScriptedResponse.ok(.bytes(CodedBodies.brotliZeros)).header("Content-Encoding", "br").stalling(.afterBytes(100)))
             let response = try await wire.session.stream(wire.url + "/")

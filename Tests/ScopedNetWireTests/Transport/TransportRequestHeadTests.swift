@@ -28,7 +28,7 @@ struct TransportRequestHeadTests {
             let names = (0..<12).map { "x-field-\($0 * 7 % 12)" }
             var own = HTTPFields()
             for name in names { own.append(HTTPField(name: try #require(HTTPField.Name(name)), value: "1")) }
-            _ = try await wire.session.request(wire.url + "/", headers: own).response()
+            _ = try await wire.session.request(wire.url + "/", headers: HeaderFields(own)).response()
             let request = try await wire.server.takeRequest()
             #expect(request.headers.map { $0.name.lowercased() }.filter { $0.hasPrefix("x-field") } == names)
         }
@@ -47,7 +47,7 @@ struct TransportRequestHeadTests {
             own.append(HTTPField(name: HTTPField.Name("X-Twice")!, value: "1"))
             own.append(HTTPField(name: HTTPField.Name("X-Twice")!, value: "2"))
             own.append(HTTPField(name: HTTPField.Name("X-Empty")!, value: ""))
-            _ = try await wire.session.request(wire.url + "/", headers: own).response()
+            _ = try await wire.session.request(wire.url + "/", headers: HeaderFields(own)).response()
             let request = try await wire.server.takeRequest()
             #expect(request["user-agent"] == "mine")
             #expect(request["x-default"] == "session")
@@ -102,9 +102,10 @@ struct TransportRequestHeadTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok())
             let headers: HTTPFields = [HTTPField.Name(name)!: value]
-            let withBody = wire.session.request(wire.url + "/", method: .post, headers: headers, body: .data(Data("body".utf8)))
+            let withBody = wire.session.request(
+                wire.url + "/", method: .post, headers: HeaderFields(headers), body: .data(Data("body".utf8)))
             #expect(try await withBody.failure().code == .invalidHeader)
-            let without = wire.session.request(wire.url + "/", headers: headers)
+            let without = wire.session.request(wire.url + "/", headers: HeaderFields(headers))
             #expect(try await without.failure().code == .invalidHeader)
             #expect(wire.server.requests.isEmpty)
         }

@@ -28,7 +28,7 @@ struct TransportTrapTests {
             configuration.limits.perHost = 32
             let session = Session(configuration: configuration)
             // Some receive, the others are in the middle of their handshakes.
-            for number in 0..<32 { session.request(server.url + "/\(number)").options { $0.maxBodyBytes = .max }.start() }
+            for number in 0..<32 { session.request(server.url + "/\(number)").options { $0.limits.bodyBytes = .max }.start() }
             try await server.waitForRequests(4)
             exit(7)
         }

@@ -31,7 +31,7 @@ struct WireCancellationTests {
     @Test func g10BytesStopInTheMiddle() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 40)))
-            let run = wire.get { $0.maxBodyBytes = .max }.start()
+            let run = wire.get { $0.limits.bodyBytes = .max }.start()
             let request = try await wire.server.takeRequest()
             try await request.waitForBodyBytesSent(4 << 20)
             run.cancel()
@@ -115,7 +115,7 @@ struct WireCancellationTests {
         } _: { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 1 << 40)))
             wire.server.on("/after", .ok("fine"))
-            let run = wire.get { $0.maxBodyBytes = .max }.start()
+            let run = wire.get { $0.limits.bodyBytes = .max }.start()
             let request = try await wire.server.takeRequest()
             try await request.waitForBodyBytesSent(4 << 20)
             run.cancel()
@@ -135,7 +135,7 @@ struct WireCancellationTests {
             wire.server.on("/", .ok(.repeating(7, count: 1 << 30)))
             wire.server.on("/after", .ok(.repeating(7, count: 1 << 20)))
             for _ in 0..<60 {
-                let run = wire.get { $0.maxBodyBytes = .max }.start()
+                let run = wire.get { $0.limits.bodyBytes = .max }.start()
                 let request = try await wire.server.takeRequest()
                 try await request.waitForBodyBytesSent(2 << 20)
                 run.cancel()

@@ -113,8 +113,10 @@ final class LibraryDriver: CacheScenarioDriver {
         state.withLock { $0.interim = [] }
         let method = HTTPRequest.Method(request.method) ?? .get
         let body = request.body.map { RequestBody.data(Data($0.utf8)) }
-        let response = try await session.request(server.url + request.target, method: method, headers: request.fields, body: body)
-            .response()
+        let response = try await session.request(
+            server.url + request.target, method: method, headers: HeaderFields(request.fields), body: body
+        )
+        .response()
         await session.agent.waitUntilIdle()
         if medium == .disk { await closeCache() }
         let interim = state.withLock { $0.interim }

@@ -1,0 +1,68 @@
+public import HTTPTypes
+
+/// The header fields of a request, by name: `["X-Key": key, .accept: "text/plain", "If-None-Match": tag]`.
+///
+/// Names are text or one of the standard ones; a nil leaves its field out. Fields keep their order, and a name may come more than once.
+/// Nothing is repaired: what is no name (RFC 9110 section 5.1), or a value with a line end, a NUL or another control character (section
+/// 5.5), fails the start of the request with `invalidHeader`, and nothing is sent.
+public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
+    /// The fields, without any that was refused.
+    public private(set) var fields: HTTPFields
+    /// The first mistake.
+    private(set) var refusal: NetworkError?
+
+    /// Makes none.
+    public init() { fields = HTTPFields() }
+
+    /// Takes fields as swift-http-types has them.
+    public init(_ fields: HTTPFields) { self.fields = fields }
+
+    /// Takes fields whose names are variables.
+    public init(_ pairs: some Sequence<(key: String, value: String)>) {
+        self.init()
+        for (name, value) in pairs { append(Name(name), value) }
+    }
+
+    public init(dictionaryLiteral elements: (Name, String?)...) {
+        self.init()
+        for (name, value) in elements {
+            if let value { append(name, value) }
+        }
+    }
+
+    /// Adds a field behind the others.
+    public mutating func append(_ name: Name, _ value: String) {
+        do throws(NetworkError) { fields.append(try HeaderField.checked(name.parsed, name.text, value)) } catch {
+            refusal = refusal ?? error
+        }
+    }
+
+    /// The value of a field; nil without it. Several fields of the name are one text, with commas in between.
+    public subscript(name: HTTPField.Name) -> String? {
+        get { fields[name] }
+        set { fields[name] = newValue }
+    }
+}
+
+extension HeaderFields {
+    /// The name of a field in a literal: text, or one of the standard names.
+    public struct Name: Sendable, Hashable, ExpressibleByStringLiteral {
+        let text: String
+        /// Nil for a text that is no name.
+        let parsed: HTTPField.Name?
+
+        /// Takes a name as text. It is checked where it is used.
+        public init(_ text: String) {
+            self.text = text
+            parsed = HTTPField.Name(text)
+        }
+
+        /// Takes a name as swift-http-types has it.
+        public init(_ name: HTTPField.Name) {
+            text = name.rawName
+            parsed = name
+        }
+
+        public init(stringLiteral text: String) { self.init(text) }
+    }
+}

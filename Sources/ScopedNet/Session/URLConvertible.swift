@@ -1,0 +1,25 @@
+public import FoundationEssentials
+
+/// What a request can be made for: an absolute URL, or a reference that is resolved against the session's base URL (RFC 3986 section 5).
+///
+/// `String`, `Substring` and `URL` are given; your own type conforms to be usable wherever a request takes a URL. What is not valid
+/// fails the start with `invalidURL`.
+public protocol URLConvertible {
+    /// The URL or the reference as text.
+    var urlReference: String { get }
+}
+
+extension String: URLConvertible {
+    /// The text itself.
+    public var urlReference: String { self }
+}
+
+extension Substring: URLConvertible {
+    /// The text itself.
+    public var urlReference: String { String(self) }
+}
+
+extension URL: URLConvertible {
+    /// The absolute URL.
+    public var urlReference: String { absoluteString }
+}

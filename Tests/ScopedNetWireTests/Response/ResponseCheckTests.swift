@@ -1,0 +1,71 @@
+import CleanSlate
+import Foundation
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// ``RequestOptions/Validation/check``: a program's own check of head and body.
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct ResponseCheckTests {
+    private struct Refused: Error, Equatable { let code: Int }
+
+    private static let check: @Sendable (ResponseHead, Data) throws -> Void = { head, body in
+        guard let code = (try? JSONDecoder().decode([String: Int].self, from: body))?["code"], code != 0 else { return }
+        throw Refused(code: code)
+    }
+
+    /// Both as it is and coded, which is undone before.
+    @Test(arguments: [false, true]) func whatItThrowsIsTheFailure(_ isCoded: Bool) async throws {
+        func answer(_ text: String) -> ScriptedResponse {
+            guard isCoded else { return .json(text) }
+            return .ok(.bytes(CodedBodies.gzip([UInt8](text.utf8)))).header("Content-Encoding", "gzip")
+                .header("Content-Type", "application/json")
+        }
+        try await withWire { wire async throws in
+            wire.server.on("/bad", answer(#"{"code":17}"#))
+            wire.server.on("/good", answer(#"{"code":0}"#))
+            let bad = wire.session.get(wire.url + "/bad", as: [String: Int].self).validate(Self.check)
+            let error = try await bad.failure()
+            #expect(error.code == .unacceptableResponse && error.underlying as? Refused == Refused(code: 17))
+            #expect(error.status == 200 && error.body == Data(#"{"code":17}"#.utf8) && error.url == wire.url + "/bad")
+            let good = wire.session.get(wire.url + "/good", as: [String: Int].self).validate(Self.check)
+            #expect(try await good.value() == ["code": 0])
+            // Bytes are checked as well, though nothing is made of them.
+            #expect(try await wire.session.get(wire.url + "/bad").validate(Self.check).failure().code == .unacceptableResponse)
+        }
+    }
+
+    @Test func anErrorOfTheLibraryStaysWhatItIs() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("text"))
+            let request = wire.get().validate { head, _ in
+                throw NetworkError(.badResponse, phase: .receiving, message: "status \(head.status)")
+            }
+            let error = try await request.failure()
+            #expect(error.code == .badResponse && error.message == "status 200")
+        }
+    }
+
+    /// What is refused is not stored, and what is stored is checked.
+    @Test func theCacheHasNothingThatWasRefused() async throws {
+        try await withCache { cached async throws in
+            cached.server.on("/", .json(#"{"code":17}"#).header("Cache-Control", "max-age=600"))
+            let session = cached.wire.session
+            for _ in 0..<2 {
+                #expect(try await session.get(cached.server.url + "/").validate(Self.check).failure().code == .unacceptableResponse)
+            }
+            #expect(cached.server.requests.count == 2)
+            _ = try await session.get(cached.server.url + "/").value()
+            #expect(try await session.get(cached.server.url + "/").validate(Self.check).failure().code == .unacceptableResponse)
+            #expect(cached.server.requests.count == 3)
+        }
+    }
+
+    @Test func itIsNotAskedAboutAStatusThatIsRefused() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .status(404))
+            let error = try await wire.get().validate { _, _ in Issue.record("asked") }.failure()
+            #expect(error.code == .unacceptableStatus)
+        }
+    }
+}
