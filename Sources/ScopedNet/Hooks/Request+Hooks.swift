@@ -23,6 +23,7 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
+    /// Decides about each redirect, with an owner held weakly: once it has gone, redirects are followed as proposed.
     @discardableResult
     public func decideRedirect<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
@@ -32,6 +33,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
+    /// Decides about each redirect, on the actor of the code that sets it, with an owner of any class held weakly.
     @discardableResult
     public func decideRedirect<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
@@ -40,6 +42,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
+    /// Decides about each redirect inside an actor, which is held weakly.
     @discardableResult
     public func decideRedirect<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
@@ -60,6 +63,7 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
+    /// Gives another body, with an owner held weakly: once it has gone, there is no other body.
     @discardableResult
     public func provideBody<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
@@ -69,6 +73,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
+    /// Gives another body, on the actor of the code that sets it, with an owner of any class held weakly.
     @discardableResult
     public func provideBody<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
@@ -77,6 +82,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
+    /// Gives another body inside an actor, which is held weakly.
     @discardableResult
     public func provideBody<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
@@ -99,6 +105,7 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
+    /// Decides about an accepted response, with an owner held weakly: once it has gone, the body is read.
     @discardableResult
     public func decideDisposition<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
@@ -108,6 +115,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
+    /// Decides about an accepted response, on the actor of the code that sets it, with an owner of any class held weakly.
     @discardableResult
     public func decideDisposition<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
@@ -116,6 +124,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
+    /// Decides about an accepted response inside an actor, which is held weakly.
     @discardableResult
     public func decideDisposition<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
@@ -137,6 +146,8 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
+    /// Decides where the file of a download goes, with an owner held weakly: once it has gone, the file goes where the download was told
+    /// to.
     @discardableResult
     public func chooseDestination<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
@@ -145,6 +156,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
+    /// Decides where the file of a download goes, on the actor of the code that sets it, with an owner of any class held weakly.
     @discardableResult
     public func chooseDestination<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
@@ -153,6 +165,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
+    /// Decides where the file of a download goes inside an actor, which is held weakly.
     @discardableResult
     public func chooseDestination<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
