@@ -23,7 +23,7 @@ struct SettleRule {
         self.burst = burst
     }
 
-    /// Decides about the change that is there now. It may be asked as often as somebody likes; the time is any clock that only goes
+    /// Decides about the change that is there now. It may be asked at any time; the time is that of any clock that only goes
     /// forward.
     ///
     /// With `losesInterface` an interface of the old path can carry nothing any more.

@@ -26,7 +26,7 @@ public final class ResponseCache: Sendable {
     /// without `HOME`, memory works alone, and ``Store/condition`` says so.
     ///
     /// - Parameters:
-    ///   - name: of your program, such as `com.example.reader`; nobody else should use it.
+    ///   - name: of your program, such as `com.example.reader`; no other program should use it.
     ///   - limits: the sizes of memory and disk, and how long the disk may take.
     ///   - options: nothing by default.
     public convenience init(named name: String, limits: StoreLimits = StoreLimits(), options: Options = []) {

@@ -3,7 +3,7 @@ import Persistence
 
 /// A cookie as a ``CookieJar`` keeps it (RFC 6265bis section 5.7). (pure)
 public struct Cookie: Sendable, Hashable, Codable {
-    /// Which requests of other sites it goes along with.
+    /// The requests from other sites that it goes along with: none, those that open a page, or all (RFC 6265bis section 5.6.7).
     public enum SameSite: String, Sendable, Hashable, Codable { case strict, lax, none }
 
     /// What makes two cookies the same one.

@@ -59,7 +59,7 @@ public struct RequestEvent: Sendable {
         case decoded
         /// The run's end, with the *final* error: transport, status, decoding.
         case finished(Completion)
-        /// The run's end by a cancellation. A detached run may still send, but reports nothing more.
+        /// The run was cancelled: of its callbacks only `onEnd` follows. The events of a detached run go on, up to ``finished(_:)``.
         case cancelled(CancelReason)
     }
 
@@ -94,7 +94,7 @@ public struct RequestEvent: Sendable {
 
 /// How far a body has come, in wire bytes.
 public struct TransferProgress: Sendable, Hashable {
-    /// The number of bytes so far. Never less than in an earlier report of the same run.
+    /// The number of bytes so far. It goes back only when a download begins its file anew.
     public var completed: Int64
     /// Nil when the length is not known.
     public var total: Int64?

@@ -75,6 +75,6 @@ public struct ResponseHead: Sendable {
 }
 
 extension ResponseHead: CustomStringConvertible {
-    /// The status line, such as `HTTP/1.1 404 Not Found`.
+    /// The status line without the fields, such as `HTTP/1.1 404 Not Found`.
     public var description: String { "HTTP/\(version) \(status)\(reasonPhrase.isEmpty ? "" : " " + reasonPhrase)" }
 }

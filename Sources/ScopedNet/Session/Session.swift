@@ -38,7 +38,7 @@ public final class Session: Sendable {
         var compressed: HeaderBlock?
     }
 
-    /// Makes a session. Sessions with equal ``ConnectionSettings`` share one transport, unless the configuration has one of its own.
+    /// Makes a session with a transport of its own, unless the configuration has one. Sessions derived from it (``with(_:)``) share it.
     public convenience init(configuration: Configuration = Configuration(), fileID: StaticString = #fileID, line: Int = #line) {
         self.init(configuration: configuration, link: TransportLink(configuration), origin: CodeOrigin(fileID, line))
         warn(after: nil)

@@ -45,7 +45,7 @@ public struct HARDocument: Codable, Sendable {
 
     /// One exchange: a request and the response to it.
     public struct Entry: Codable, Sendable {
-        /// The ``Page/id`` of its scope; nil where the run had none.
+        /// The ``HARDocument/Page/id`` of its scope; nil where the run had none.
         public var pageref: String?
         /// The time when it asked for a connection, in ISO 8601 with fractions of a second.
         public var startedDateTime: String
@@ -113,7 +113,7 @@ public struct HARDocument: Codable, Sendable {
         public var url: String
         /// The version, such as `HTTP/2`; `unknown` without a response.
         public var httpVersion: String
-        /// Empty; see ``Cookie``.
+        /// Empty; see ``HARDocument/Cookie``.
         public var cookies: [Cookie] = []
         /// The fields that the program has set, the session's included.
         public var headers: [NameValue]
@@ -133,7 +133,7 @@ public struct HARDocument: Codable, Sendable {
         public var statusText: String
         /// The version, such as `HTTP/2`; `unknown` without a response.
         public var httpVersion: String
-        /// Empty; see ``Cookie``.
+        /// Empty; see ``HARDocument/Cookie``.
         public var cookies: [Cookie] = []
         /// The fields as they came, secrets masked.
         public var headers: [NameValue]

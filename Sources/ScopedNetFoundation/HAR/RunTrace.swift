@@ -55,7 +55,7 @@ public struct RunTrace: Sendable, Identifiable {
 
     /// The result of a run.
     public enum Ending: Sendable {
-        /// The value was delivered, unless nothing wanted it.
+        /// The response was accepted, and its value made.
         case succeeded
         /// The final error.
         case failed(NetworkError)
