@@ -11,8 +11,8 @@ extension Request {
     /// or nothing that may be used: the server's response is the only one. The loop is over after it. Leaving the loop early, and cancelling the
     /// task, cancel the run.
     ///
-    /// The sequence throws what ``response(in:fileID:line:)`` throws, after the stored response as well as in place of it. The run ends with `bag`,
-    /// too, if one is given.
+    /// The sequence throws what ``response(in:fileID:line:)`` throws, after the stored response as well as in place of it. The run ends
+    /// with `bag`, too, if one is given.
     public func cachedThenFresh(
         in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) -> CachedThenFresh<Value> {

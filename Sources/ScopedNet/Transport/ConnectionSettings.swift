@@ -1,4 +1,4 @@
-/// The settings of a connection pool. A session and those derived from it share one transport, thread and pool while their settings are equal.
+/// The settings of a connection pool. A session and those derived from it share one pool as long as their settings are equal.
 public struct ConnectionSettings: Sendable, Hashable {
     /// The trust in servers and the client's identity. Default: the system's authorities, TLS 1.2 at least.
     public var tls = TLSConfiguration()

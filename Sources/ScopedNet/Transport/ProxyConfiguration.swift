@@ -14,7 +14,7 @@ public enum ProxyConfiguration: Sendable, Hashable {
     public struct Credentials: Sendable, Hashable {
         /// The name. One with a colon cannot be sent by Basic.
         public var user: String
-        /// The password. It appears in no description and no error.
+        /// The password. It is sent to the proxy alone, and no error shows it; a description of this value does.
         public var password: String
         /// Whether they go out as Basic at once. Default: true. With false the first request of each connection is refused (407), and then
         /// answered by Digest where the proxy offers that, else by Basic; a name with a colon by Digest alone.
