@@ -26,6 +26,7 @@ public struct NetworkError: Error, Sendable {
         private let name: Name
         private init(_ name: Name) { self.name = name }
 
+        /// The stable name of the code, such as `idleTimeout`, for logs and statistics.
         public var description: String { name.rawValue }
 
         // Found before anything was sent
@@ -61,17 +62,27 @@ public struct NetworkError: Error, Sendable {
         // Reaching the server
         /// The host has no address that the session's ``AddressFilter`` allows, or the way there cannot be checked.
         public static let addressRefused = Code(.addressRefused)
+        /// The name of the server has no address, or no name server answered.
         public static let nameNotResolved = Code(.nameNotResolved)
+        /// The name of the proxy has no address, or no name server answered.
         public static let proxyNotResolved = Code(.proxyNotResolved)
+        /// The server's machine answered that the port is closed (ECONNREFUSED).
         public static let connectionRefused = Code(.connectionRefused)
+        /// No connection came about for another reason, such as a network that cannot be reached.
         public static let connectionFailed = Code(.connectionFailed)
         /// An established connection was closed or reset before the response was complete.
         public static let connectionLost = Code(.connectionLost)
+        /// The proxy refused the tunnel, or does not speak its protocol.
         public static let proxyFailed = Code(.proxyFailed)
+        /// The TLS handshake failed for a reason that is not a certificate.
         public static let tlsFailed = Code(.tlsFailed)
+        /// The server's certificate comes from no authority that is trusted. `underlying` is a ``SecurityPolicy/TrustFailure``.
         public static let certificateUntrusted = Code(.certificateUntrusted)
+        /// The server's certificate has expired, or is not valid yet. `underlying` is a ``SecurityPolicy/TrustFailure``.
         public static let certificateExpired = Code(.certificateExpired)
+        /// The server's certificate is for other names. `underlying` is a ``SecurityPolicy/TrustFailure``.
         public static let certificateWrongHost = Code(.certificateWrongHost)
+        /// The client certificate could not be used, or the server demands one that it did not get.
         public static let clientCertificateFailed = Code(.clientCertificateFailed)
         /// The server's chain holds nothing that is pinned for its host (``SecurityPolicy``). As for the other three codes of certificates,
         /// `underlying` is a ``SecurityPolicy/TrustFailure`` with the chain.
@@ -80,10 +91,15 @@ public struct NetworkError: Error, Sendable {
         // Time and room
         /// There was no path to the server, and none came in the time given (``Timeouts/connectivity``).
         public static let connectivityTimeout = Code(.connectivityTimeout)
+        /// No connection slot became free in the time given (``Timeouts/queue``).
         public static let queueTimeout = Code(.queueTimeout)
+        /// Name resolution, TCP, proxy and TLS together took longer than ``Timeouts/connect``.
         public static let connectTimeout = Code(.connectTimeout)
+        /// No byte of the response came within ``Timeouts/firstByte``.
         public static let firstByteTimeout = Code(.firstByteTimeout)
+        /// No byte moved in either direction for ``Timeouts/idle``.
         public static let idleTimeout = Code(.idleTimeout)
+        /// The run, its retries and waits included, took longer than ``Timeouts/total``.
         public static let totalTimeout = Code(.totalTimeout)
         /// The waiting queue has reached its bound.
         public static let queueFull = Code(.queueFull)
@@ -97,13 +113,18 @@ public struct NetworkError: Error, Sendable {
         /// The body ended before its framing said so; or it ends with a TLS connection, and that ended without close_notify (RFC 9112 section 9.8,
         /// ``TLSConfiguration/dangerouslyAcceptsMissingCloseNotify``).
         public static let truncatedBody = Code(.truncatedBody)
+        /// The head or the trailers are larger than ``RequestOptions/maxHeaderBytes``, or one line is beyond the 100 KiB that libcurl
+        /// takes.
         public static let headersTooLarge = Code(.headersTooLarge)
+        /// The body is larger than ``RequestOptions/maxBodyBytes`` or ``RequestOptions/maxDownloadBytes``; nothing more of it was read.
         public static let bodyTooLarge = Code(.bodyTooLarge)
         /// The decoded body outgrows the limits on expansion.
         public static let decodingBomb = Code(.decodingBomb)
         /// The content coding (gzip, …) is damaged.
         public static let contentDecodingFailed = Code(.contentDecodingFailed)
+        /// There were more redirects than ``RedirectPolicy/maxRedirects``.
         public static let tooManyRedirects = Code(.tooManyRedirects)
+        /// A redirect leads back to a request that was made already.
         public static let redirectLoop = Code(.redirectLoop)
         /// The redirect leads to a scheme or from https to http, which is not followed.
         public static let redirectRefused = Code(.redirectRefused)
@@ -138,11 +159,13 @@ public struct NetworkError: Error, Sendable {
 
     /// How far the request had come.
     public enum Phase: String, Sendable, Comparable {
+        /// The stages in the order in which a request passes them.
         case preparing, queued, resolving, connecting, securing, sending, awaitingResponse, receiving, decoding, delivering
 
         private static let order: [Phase] = [
             .preparing, .queued, .resolving, .connecting, .securing, .sending, .awaitingResponse, .receiving, .decoding, .delivering,
         ]
+        /// True for the stage that comes first.
         public static func < (left: Phase, right: Phase) -> Bool {
             (order.firstIndex(of: left) ?? 0) < (order.firstIndex(of: right) ?? 0)
         }
@@ -212,10 +235,12 @@ public struct NetworkError: Error, Sendable {
         change(storage)
     }
 
+    /// The cause of the failure.
     public var code: Code {
         get { storage.code }
         set { mutate { $0.code = newValue } }
     }
+    /// The stage at which it occurred.
     public var phase: Phase {
         get { storage.phase }
         set { mutate { $0.phase = newValue } }
@@ -311,7 +336,7 @@ public struct NetworkError: Error, Sendable {
 }
 
 extension NetworkError {
-    /// - Parameter phase: `queued` or before when it is certain that nothing was given to the network.
+    /// Makes the error of a cancelled run; `phase` is `queued` or before when it is certain that nothing was given to the network.
     package static func cancelled(_ reason: CancelReason, runID: UInt64, phase: Phase) -> NetworkError {
         NetworkError(.cancelled, phase: phase, message: "\(reason)", runID: runID, cancelReason: reason)
     }
@@ -333,6 +358,7 @@ extension NetworkError {
         isOffline || [.connectionRefused, .proxyFailed, .firstByteTimeout].contains(code) || code == .connectionLost && response == nil
     }
 
+    /// True for the code ``Code/cancelled``, whatever the reason.
     public var isCancelled: Bool { code == .cancelled }
 
     /// False only when it is certain that no byte of the request left this machine's control: then repeating cannot do
@@ -343,7 +369,9 @@ extension NetworkError {
 
     /// Decodes the body of a failed response, such as an API's error document.
     ///
-    /// - Parameter decoder: makes the decoder; by default that of the session (``Session/Configuration/json``).
+    /// - Parameters:
+    ///   - type: the type of the document.
+    ///   - decoder: makes the decoder; by default that of the session (``Session/Configuration/json``).
     /// - Returns: nil when there was no body or it is not such a document.
     public func decoded<Value: Decodable>(as type: Value.Type, decoder: (@Sendable () -> JSONDecoder)? = nil) -> Value? {
         body.flatMap { try? (decoder ?? (json ?? .standard).decoder)().decode(type, from: $0) }

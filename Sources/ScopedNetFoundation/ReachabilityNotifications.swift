@@ -28,6 +28,7 @@ public final class ReachabilityNotifications: Cancellable {
 
     private let subscription: Subscription
 
+    /// Begins to post the changes of a monitor, which need not be started yet.
     public init(_ monitor: ReachabilityMonitor, center: NotificationCenter = .default) {
         let last = LastPath()
         // The subscription keeps the monitor alive; its closure, which the monitor keeps, must not do so as well.
@@ -39,6 +40,7 @@ public final class ReachabilityNotifications: Cancellable {
         }
     }
 
+    /// Ends the posting. A post that was admitted before may still be running.
     public func cancel() { subscription.cancel() }
 }
 

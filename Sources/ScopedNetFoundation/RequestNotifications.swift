@@ -36,8 +36,10 @@ public final class RequestNotifications: RequestObserver {
 
     private let center: NotificationCenter
 
+    /// Makes an observer that posts to a center.
     public init(center: NotificationCenter = .default) { self.center = center }
 
+    /// Posts the event, where it is one of the three. Called by the session, on the run's delivery executor.
     public func observe(_ event: RequestEvent) {
         switch event.kind {
         case .started(let attempt):

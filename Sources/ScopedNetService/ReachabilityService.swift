@@ -8,6 +8,7 @@ public import ServiceLifecycle
 /// The monitor belongs to the service while it runs; others may observe it as they like. Changes come one after the other, newest only: while
 /// `onChange` is busy, paths in between are skipped.
 public struct ReachabilityService: Service {
+    /// The monitor, which the service starts and stops.
     public let monitor: ReachabilityMonitor
     private let logger: Logger?
     private let onChange: @Sendable (NetworkPath, NetworkPath.Delta) async -> Void

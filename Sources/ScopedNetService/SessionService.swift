@@ -24,11 +24,12 @@ public struct SessionService: Service {
         public static func drain(atMost limit: Duration? = .seconds(30)) -> Ending { Ending(kind: .drain(limit)) }
     }
 
+    /// The session that is shut down.
     public let session: Session
     private let ending: Ending
     private let drainLimit: DrainLimit
 
-    /// - Parameter ending: what becomes of running requests; by default they are cancelled.
+    /// Makes a service of a session. Running requests are cancelled at the shutdown unless `ending` says otherwise.
     public init(_ session: Session, ending: Ending = .cancel) {
         self.session = session
         self.ending = ending

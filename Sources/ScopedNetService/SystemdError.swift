@@ -1,5 +1,6 @@
 /// Why systemd could not be told something.
 public struct SystemdError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of errors.
     public enum Code: Sendable, Hashable {
         /// `NOTIFY_SOCKET` holds no address that can be used.
         case invalidSocket
@@ -7,7 +8,9 @@ public struct SystemdError: Error, Sendable, Hashable, CustomStringConvertible {
         case unreachable
     }
 
+    /// The kind of error.
     public let code: Code
+    /// The reason, such as that of the system call.
     public let message: String
 
     init(_ code: Code, _ message: String) {
@@ -15,5 +18,6 @@ public struct SystemdError: Error, Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
+    /// One line with the reason.
     public var description: String { "systemd cannot be notified: \(message)" }
 }

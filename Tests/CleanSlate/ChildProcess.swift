@@ -22,9 +22,7 @@ package final class ChildProcess: Sendable {
     private let folder: String
     private let ending = Ending()
 
-    /// Starts a program, found like a shell finds it. Its standard input is empty.
-    ///
-    /// - Parameter environment: that of this process where nil.
+    /// Starts a program, found like a shell finds it. Its standard input is empty, its environment that of this process where nil.
     package init(_ arguments: [String], environment: [String: String]? = nil) throws {
         folder = NSTemporaryDirectory() + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

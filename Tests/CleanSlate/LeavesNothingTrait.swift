@@ -6,11 +6,13 @@ public struct LeavesNothingTrait: SuiteTrait, TestTrait, TestScoping {
     let objects: NoLeaksTrait?
     let deadline: Duration
 
+    /// True: it holds for the tests of a suite, too.
     public var isRecursive: Bool { true }
 
     /// Once around the suite, and once around each case of each of its tests.
     public func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { test.isSuite || testCase != nil ? self : nil }
 
+    /// Runs the test, and records an issue for what it leaves behind.
     @concurrent
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
@@ -34,10 +36,11 @@ extension Trait where Self == LeavesNothingTrait {
     /// descriptors, threads, easy handles and all other counted objects are those of the beginning.
     public static var leavesNothing: Self { leavesNothing() }
 
-    /// - Parameters:
-    ///   - objects: false leaves out the census of each test, for suites that measure or that race (a census synchronizes), or that leak on purpose.
-    ///     Their objects are counted at the end of all suites only.
-    ///   - deadline: how long what is in flight may take to end. Who is clean waits for nothing.
+    /// The trait with exceptions.
+    ///
+    /// With `objects: false` it leaves out the census of each test, for suites that measure or that race (a census synchronizes), or that
+    /// leak on purpose. Their objects are counted at the end of all suites only. What is in flight may take until `deadline` to end; a
+    /// clean test waits for nothing.
     public static func leavesNothing(objects: Bool = true, within deadline: Duration = .seconds(20)) -> Self {
         LeavesNothingTrait(objects: objects ? .noLeaks(within: deadline, checksHeap: false) : nil, deadline: deadline)
     }

@@ -98,7 +98,7 @@ struct Exchange: Sendable {
     /// Then URLSession, which knows no credentials for one, does not take part.
     var proxy: Proxy?
 
-    /// - Parameter response: what the path of the call is answered with.
+    /// Makes an exchange; `response` answers the path of the call.
     init(_ id: String, _ call: Call, _ response: @escaping @Sendable (Places) -> ScriptedResponse) {
         self.id = id
         self.call = call

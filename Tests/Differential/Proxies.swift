@@ -8,7 +8,7 @@ struct Proxies: Sendable {
     let authority: String
     private let proxies: [Exchange.Proxy: LoopbackProxy]
 
-    /// - Parameter plain: the port of the server without TLS.
+    /// Starts the proxies; `plain` is the port of the server without TLS.
     init(plain: Int) async throws {
         let authority = try TestAuthority()
         self.authority = authority.certificatePEM

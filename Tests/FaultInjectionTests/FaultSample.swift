@@ -13,9 +13,7 @@ struct FaultSample {
         return FaultSample(step: step, offset: .random(in: 0..<step))
     }
 
-    /// - Parameters:
-    ///   - first: the number of the first call that may fail.
-    ///   - last: of the last one.
+    /// The numbers of the calls that fail, of those from `first` to `last`.
     func numbers(from first: Int, through last: Int) -> StrideThrough<Int> { stride(from: first + offset, through: last, by: step) }
 
     var description: String { step == 1 ? "all" : "every \(step)th from \(offset + 1) on" }

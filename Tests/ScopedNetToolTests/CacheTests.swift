@@ -26,9 +26,8 @@ import Testing
         try text.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    /// A folder of caches with one in it, as a program leaves it.
-    ///
-    /// - Parameter body: gets the environment for the tool, and the URL of the server.
+    /// Makes a folder of caches with one in it, as a program leaves it. `body` gets the environment for the tool, and the URL of the
+    /// server.
     private func withCache(
         mode: StoreConfiguration.Mode = .private, staysOpen: Bool = false, _ body: (Folder, String) async throws -> Void
     ) async throws {

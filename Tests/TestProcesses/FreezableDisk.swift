@@ -45,9 +45,8 @@ package final class FreezableDisk: Sendable {
         unlink(image)
     }
 
-    /// Lets every write hang from here on until ``thaw()``.
-    ///
-    /// - Parameter seconds: after these a process of its own thaws the file system, even where the test process was killed meanwhile.
+    /// Lets every write hang from here on until ``thaw()``. After `seconds` a process of its own thaws the file system, even where the test
+    /// process was killed meanwhile.
     package func freeze(atMost seconds: Int = 30) throws {
         try watchdog.withLock {
             guard alarm == nil else { return }

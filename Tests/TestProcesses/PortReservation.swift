@@ -4,10 +4,11 @@ import Glibc
 /// A loopback port of both families: one is left for a server, in the other a socket is bound that does not listen. So connections there are
 /// refused, and no server of another test gets the number by chance.
 public final class PortReservation: Sendable {
+    /// The port that is reserved.
     public let port: Int
     private let other: Int32
 
-    /// - Parameter isIPv6: the family of the server that is to come.
+    /// Reserves a port; `isIPv6` is the family of the server that is to come.
     public init(forIPv6 isIPv6: Bool) throws {
         for _ in 0..<100 {
             guard let (other, port) = Self.bound(isIPv6: !isIPv6, port: 0) else { break }

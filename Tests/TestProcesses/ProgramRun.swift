@@ -18,9 +18,7 @@ package final class ProgramRun: @unchecked Sendable {
     private var openStreams = 2
     private var status: Int32?
 
-    /// - Parameters:
-    ///   - arguments: the program first: a path, or a name that is looked up in PATH.
-    ///   - environment: replaces or adds.
+    /// Starts a program: a path, or a name that is looked up in PATH. `environment` replaces or adds.
     package init(_ arguments: [String], environment: [String: String] = [:], input: String = "") throws {
         let ends = try (0..<3).map { _ in try PipeEnds() }
         var actions = posix_spawn_file_actions_t()

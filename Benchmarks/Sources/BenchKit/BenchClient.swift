@@ -16,10 +16,16 @@ public protocol BenchClient: Sendable {
 }
 
 extension BenchClient {
+    /// Ends the program: this client has no API of closures.
     public func get(_ url: String, completion: @escaping @Sendable (Int) -> Void) { fail("no closure door") }
+    /// Ends the program: this client has no asynchronous API.
     public func get(_ url: String) async -> Int { fail("no async door") }
+    /// Ends the program: this client has no API of closures.
     public func items(_ url: String, completion: @escaping @Sendable (Int) -> Void) { fail("no closure door") }
+    /// Ends the program: this client has no asynchronous API.
     public func items(_ url: String) async -> Int { fail("no async door") }
+    /// Ends the program: this client is not measured with uploads.
     public func upload(_ path: String, to url: String, completion: @escaping @Sendable (Int) -> Void) { fail("no upload") }
+    /// Ends the program: this client is not measured with downloads.
     public func download(_ url: String, to path: String, completion: @escaping @Sendable (Int) -> Void) { fail("no download") }
 }

@@ -7,6 +7,7 @@ public struct Scenarios {
     private let options: Options
     private let makeClient: (Options) -> any BenchClient
 
+    /// Makes the scenarios of one client, which is made anew for each scenario.
     public init(options: Options, makeClient: @escaping (Options) -> any BenchClient) {
         self.options = options
         self.makeClient = makeClient
@@ -90,4 +91,5 @@ public struct Scenarios {
     }
 }
 
+/// Ends the program with a reason on standard error.
 public func fail(_ reason: String) -> Never { bench_fail(CommandLine.arguments[0], reason) }

@@ -8,7 +8,7 @@ final class DiskThreads: Sendable {
     private let limit: Duration
     private let clock = DeadlineClock()
 
-    /// - Parameter limit: how long a caller waits, unless it says otherwise.
+    /// Makes threads of a name. `limit` is how long a caller waits, unless it says otherwise.
     init(name: String, threads: Int, limit: Duration) {
         worker = Worker(name: name, limit: threads)
         stall = Lock(DiskStall(threads: threads))
@@ -55,7 +55,7 @@ final class DiskThreads: Sendable {
 
     /// Does the job on one of the threads, and calls `then` there: a thread of its own for who has none to wait with.
     ///
-    /// - Parameter then: called once, never by this thread within the call; with nil, on any thread, when the disk does not answer in time.
+    /// `then` is called once, never by this thread within the call; with nil, on any thread, when the disk does not answer in time.
     func answer<Value: Sendable>(_ job: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value?) -> Void) {
         guard stall.withLock({ $0.admits }) else {
             Task { then(nil) }

@@ -49,7 +49,7 @@ enum Schema {
         );
         """
 
-    /// - Parameter path: of the database, without links.
+    /// The settings of a connection; `path` is that of the database, without links.
     static func configuration(_ path: String, readonly: Bool, secureDelete: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = readonly
@@ -82,8 +82,8 @@ enum Schema {
 
     /// Makes a new file a store, and checks that an old one is.
     ///
-    /// - Parameter contentVersion: the user's, for what is in the metadata.
-    /// - Throws: `corrupt` for a file that is somebody else's or of another version.
+    /// `contentVersion` is the user's, for what is in the metadata. Throws `corrupt` for a file that is somebody else's or of another
+    /// version.
     static func establish(_ database: Database, contentVersion: Int64, seed: Int64) throws {
         try database.inTransaction(.immediate) {
             let application = try database.integer("PRAGMA application_id") ?? 0

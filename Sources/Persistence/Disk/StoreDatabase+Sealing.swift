@@ -41,10 +41,9 @@ extension StoreDatabase {
             storedAt: entry.storedAt, freshUntil: entry.freshUntil, isRevalidatable: entry.isRevalidatable, generation: entry.generation)
     }
 
-    /// What a row says, opened.
+    /// Opens what a row says. `key` is that of the row; nil when that is to be found out.
     ///
-    /// - Parameter key: whose row it is; nil when that is to be found out.
-    /// - Throws: `corrupt` when it does not open, or is another's.
+    /// Throws `corrupt` when it does not open, or is another's.
     func opened(_ entry: Entry, of key: EntryKey?) throws -> Entry {
         guard let sealing = options.sealing else { return entry }
         let names = try names(entry.metadata, generation: entry.generation, sealing)

@@ -45,7 +45,7 @@ final class StoreDatabase: Sendable {
 
     /// Opens the database, or makes it. The folder is prepared, and its lock held.
     ///
-    /// - Parameter newSeed: of a database that is made; a random one when nil.
+    /// `newSeed` is that of a database that is made; a random one when nil.
     init(_ folder: StoreFolder, _ options: Options, newSeed: UInt64? = nil) throws(DatabaseFailure) {
         self.options = options
         origin = Int64.random(in: 1...Int64.max)
@@ -82,7 +82,7 @@ final class StoreDatabase: Sendable {
 
     /// Looks at a database that is somebody else's to write. Makes nothing, and holds no lock between two looks.
     ///
-    /// - Parameter sealing: without it, or with another key, what is sealed stays so.
+    /// Without `sealing`, or with another key, what is sealed stays so.
     init(inspecting folder: StoreFolder, _ sealing: (any StoreSealing)?) throws(DatabaseFailure) {
         let folder = Files.resolved(folder.path).map { StoreFolder($0) } ?? folder
         self.folder = folder

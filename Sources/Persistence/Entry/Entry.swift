@@ -2,12 +2,15 @@ public import FoundationEssentials
 
 /// What the store holds under a key, in one variant. A value: it stays as it was read, whatever becomes of the store.
 public struct Entry: Sendable {
+    /// The key it is stored under.
     public let key: EntryKey
     /// Tells several entries of one key from each other; empty where there is but one.
     public let variant: String
     /// Opaque to the store.
     public let metadata: Data
+    /// The bytes, or the file that has them.
     public let body: EntryBody
+    /// The time of the put, by the wall clock; `update` does not change it.
     public let storedAt: Date
     /// A hint for eviction; nil when it is not known. The store never withholds an entry because of it.
     public let freshUntil: Date?
@@ -60,18 +63,28 @@ package final class EntryNote: Sendable {
 
 /// What to store.
 public struct NewEntry: Sendable {
+    /// The key to store it under.
     public var key: EntryKey
+    /// The variant within the key; empty where there is but one.
     public var variant: String
+    /// The bytes that are kept in the row, of any meaning.
     public var metadata: Data
+    /// A hint for eviction; nil when it is not known.
     public var freshUntil: Date?
+    /// False when the entry is of no use once ``freshUntil`` has passed; such entries are evicted first.
     public var isRevalidatable: Bool
+    /// The body.
     public var body: NewBody
     /// Default: ``EntryPlacement/memoryAndDisk``.
     public var placement: EntryPlacement
 
+    /// Makes an entry to store.
+    ///
     /// - Parameters:
+    ///   - key: the key to store it under.
     ///   - variant: replaces the entry of the same key and variant; others of the key stay.
     ///   - metadata: opaque; kept in the row, and cheap to replace (`Store.update`).
+    ///   - body: empty by default.
     ///   - freshUntil: a hint for eviction.
     ///   - isRevalidatable: false when the entry is of no use once `freshUntil` has passed.
     ///   - placement: memory, disk, or both.

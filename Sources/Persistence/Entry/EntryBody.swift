@@ -48,6 +48,7 @@ public struct EntryBody: Sendable {
 public struct NewBody: Sendable {
     let storage: EntryBody.Storage
 
+    /// A body of bytes. Large ones are better written by a ``BodyWriter``, which keeps them out of memory.
     public static func data(_ data: Data) -> NewBody { NewBody(storage: .data(data)) }
 
     static func file(_ file: BodyFile) -> NewBody { NewBody(storage: .file(file)) }

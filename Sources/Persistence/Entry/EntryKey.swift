@@ -2,24 +2,30 @@
 ///
 /// A partition is whatever is cleared together and must not see another's content: an account, a scope, a test.
 public struct EntryKey: Hashable, Sendable, CustomStringConvertible {
+    /// The partition; empty by default.
     public let partition: String
+    /// The name within the partition.
     public let name: String
 
+    /// Makes a key; the default partition is the empty text.
     public init(_ name: String, partition: String = "") {
         self.partition = partition
         self.name = name
     }
 
+    /// Compares bytes: texts that only look alike are two keys.
     public static func == (left: EntryKey, right: EntryKey) -> Bool {
         left.name.hasSameBytes(as: right.name) && left.partition.hasSameBytes(as: right.partition)
     }
 
+    /// Hashes the bytes of both texts.
     public func hash(into hasher: inout Hasher) {
         name.withBytes { hasher.combine(bytes: $0) }
         hasher.combine(name.utf8.count)
         partition.withBytes { hasher.combine(bytes: $0) }
     }
 
+    /// The partition and the name, with a slash between them.
     public var description: String { partition.isEmpty ? name : "\(partition)/\(name)" }
 
     var byteCount: Int { partition.utf8.count + name.utf8.count }

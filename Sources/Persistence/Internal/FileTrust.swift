@@ -57,9 +57,9 @@ package struct FileTrust: Sendable, Hashable {
         self.unmappedOwner = unmappedOwner
     }
 
-    /// Decides about a folder on the way to what is kept.
+    /// Decides about a folder on the way to what is kept. Nil when it is trusted.
     ///
-    /// - Parameter beneathShared: whether other users can make names in a folder above it.
+    /// `beneathShared` is true where other users can make names in a folder above it.
     package func refusal(leading facts: Facts, beneathShared: Bool) -> Refusal? {
         guard facts.kind == .folder else { return .notAFolder }
         guard isTrusted(facts.owner, beneathShared) else { return .owner(facts.owner) }

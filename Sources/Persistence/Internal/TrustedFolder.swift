@@ -23,8 +23,9 @@ package final class TrustedFolder: Sendable {
     ///
     /// - Parameters:
     ///   - path: absolute.
-    ///   - creates: whether it and what leads to it are made, for the owner alone, where they are
-    ///     missing.
+    ///   - creates: makes it and what leads to it, for the owner alone, where they are missing.
+    ///   - trust: the rule, with the users that count.
+    /// - Returns: the open folder.
     /// - Throws: `missing`, `unavailable` for a path that is not trusted, `diskFull`, `system`.
     package static func open(_ path: String, creates: Bool, trust: FileTrust = .current) throws(StoreError) -> TrustedFolder {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {

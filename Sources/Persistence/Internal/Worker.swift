@@ -44,7 +44,7 @@ final class Worker: @unchecked Sendable {
     private let name: String
     private let limit: Int
 
-    /// - Parameter limit: how many threads at most. Each is made when there is a job and nobody idle.
+    /// Makes a queue with `limit` threads at most. Each is made when there is a job and no thread idle.
     init(name: String, limit: Int = 1) {
         self.name = name
         self.limit = limit

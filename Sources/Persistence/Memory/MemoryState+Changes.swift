@@ -160,8 +160,7 @@ extension MemoryState {
         return batch
     }
 
-    /// The batch is on disk.
-    /// - Parameter refused: keys whose puts came too late: somebody else had invalidated them.
+    /// Notes that the batch is on disk. `refused` are the keys whose puts came too late: they had been invalidated.
     mutating func commit(refused: [EntryKey]) -> [Slot] {
         // A read that began before the commit may have missed what nobody lays over it any more.
         let written = inFlight

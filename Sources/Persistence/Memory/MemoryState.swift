@@ -151,11 +151,10 @@ struct MemoryState {
         return loadVersion
     }
 
-    /// What the disk said, with what it does not know yet on top.
+    /// Takes what the disk said, with what it does not know yet on top.
     ///
-    /// - Parameter lastUsed: of the newest row; decides whether this use is noted.
-    /// - Returns: nil when the key changed while the disk was read, and the answer may never have been true. With `isFinal` it is returned
-    ///   nevertheless, but not kept.
+    /// `lastUsed` is that of the newest row, and decides whether this use is noted. The entries are nil when the key changed while the disk
+    /// was read, and the answer may never have been true. With `isFinal` they are returned nevertheless, but not kept.
     mutating func endLoad(
         _ key: EntryKey, version: UInt64, rows: [Entry], lastUsed: Int64, at now: Moment, isFinal: Bool
     ) -> (entries: [Entry]?, released: [Slot], wake: Wake) {

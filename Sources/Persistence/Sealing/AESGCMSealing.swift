@@ -30,12 +30,15 @@ public struct AESGCMSealing: StoreSealing {
     /// Nonce and tag.
     public var overhead: Int { AESGCM.nonceSize + AESGCM.tagSize }
 
+    /// Encrypts with a random nonce, which comes first; the tag comes last.
     public func seal(_ text: Data, context: Data) throws(StoreError) -> Data { try AESGCM.seal(text, with: encryption, context: context) }
 
+    /// Decrypts; throws `damaged` for another key, another context or another text.
     public func open(_ sealed: Data, context: Data) throws(StoreError) -> Data {
         try AESGCM.open(sealed, with: encryption, context: context)
     }
 
+    /// The HMAC-SHA-256 of the text, 32 bytes.
     public func hash(_ text: Data) -> Data { names.authenticationCode(of: text) }
 }
 #endif

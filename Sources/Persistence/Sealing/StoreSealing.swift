@@ -9,10 +9,10 @@ public protocol StoreSealing: Sendable {
     /// How many bytes sealing adds.
     var overhead: Int { get }
 
-    /// - Parameter context: is not written, and has to be the same when it is opened.
+    /// Seals a text. The context is not written, and has to be the same when it is opened.
     func seal(_ text: Data, context: Data) throws(StoreError) -> Data
 
-    /// - Throws: `damaged` when it was not sealed with this key, for this context, or has changed since.
+    /// Opens a sealed text. Throws `damaged` when it was not sealed with this key, for this context, or has changed since.
     func open(_ sealed: Data, context: Data) throws(StoreError) -> Data
 
     /// A keyed hash of 16 bytes or more, by which names are found that are not written.
@@ -26,7 +26,7 @@ enum SealingContext {
     static func record(_ name: String, in namespace: String) -> Data {
         Data("record \(namespace.utf8.count) \(namespace)\(name)".utf8)
     }
-    /// - Parameter salt: of the file.
+    /// The context of a frame of a body; `salt` is that of the file.
     static func frame(_ index: Int, salt: [UInt8]) -> Data { context("frame", Int64(index)) + salt }
 
     private static func context(_ kind: String, _ number: Int64) -> Data {

@@ -2,11 +2,14 @@ public import FoundationEssentials
 
 /// A small value by name, in a namespace: a cookie, the state of a download. Records are never evicted, and go straight to the disk.
 public struct StoreRecord: Sendable, Hashable {
+    /// The name, unique in its namespace.
     public var name: String
+    /// The value, of any meaning.
     public var data: Data
     /// From then on it is not returned any more. Nil: never.
     public var expires: Date?
 
+    /// Makes a record, which never expires by default.
     public init(name: String, data: Data, expires: Date? = nil) {
         self.name = name
         self.data = data
@@ -33,8 +36,9 @@ extension Store {
     /// the flush when the process ends.
     ///
     /// - Parameters:
-    ///   - change: called when it is the change's turn, on a thread of the store, with a function that reads what is stored (nil when it cannot be
-    ///     read). Not called where there is no disk.
+    ///   - namespace: that of the records.
+    ///   - change: called when it is the change's turn, on a thread of the store, with a function that reads what is stored (nil when it
+    ///     cannot be read). Not called where there is no disk.
     ///   - completion: called once, on a thread of the store or on this one.
     package func changeRecords(
         in namespace: String, _ change: @escaping @Sendable (_ stored: () -> [StoreRecord]?) -> RecordChange,

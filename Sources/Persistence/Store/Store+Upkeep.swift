@@ -16,6 +16,7 @@ extension Store {
         _ = engine.state.withLock { $0.slots.removeAll() }
     }
 
+    /// Counts what the store holds and has answered, without a call of the database. One statvfs(3) tells the free space.
     public func statistics() -> StoreStatistics {
         let (bytes, entries) = engine.progress.withLock { ($0.bytes, $0.entries) }
         let free = Files.freeBytes(at: engine.folder.path)
@@ -51,6 +52,8 @@ extension Store {
     /// - Parameters:
     ///   - partition: of this one only; nil for all.
     ///   - after: the `id` of the last one seen; 0 to begin.
+    ///   - limit: the most entries of the answer. Default: 100.
+    /// - Returns: the next entries; fewer than `limit` at the end.
     /// - Throws: `unavailable` or `closed` when there is no disk.
     public func list(partition: String? = nil, after: Int64 = 0, limit: Int = 100) async throws(StoreError) -> [EntrySummary] {
         try await reading { (database) throws(DatabaseFailure) in
@@ -58,9 +61,7 @@ extension Store {
         }
     }
 
-    /// Reads on a reader thread.
-    ///
-    /// - Parameter limit: how long the disk may take to answer; nil for what may take long by itself.
+    /// Reads on a reader thread. The disk may take `limit` to answer; nil for what may take long by itself.
     func reading<Value: Sendable>(
         within limit: Duration? = nil, _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value
     ) async throws(StoreError) -> Value {

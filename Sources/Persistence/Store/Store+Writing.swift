@@ -7,7 +7,10 @@ extension Store {
     /// Stores an entry. It is visible at once, and on disk within `StoreLimits.dirtyAge` (in shared mode, and with `writesThrough`, as soon as
     /// the disk can). Never blocks.
     ///
-    /// - Parameter ticket: of the lookup that led to it. The entry is refused when the key was invalidated since. Nil: stored anyway.
+    /// - Parameters:
+    ///   - entry: replaces the entry of the same key and variant.
+    ///   - ticket: of the lookup that led to it. The entry is refused when the key was invalidated since. Nil: stored anyway.
+    /// - Returns: `accepted`, or the reason not to store it.
     @discardableResult
     public func put(_ entry: NewEntry, ticket: PutTicket? = nil) -> PutOutcome {
         let limits = engine.configuration.limits

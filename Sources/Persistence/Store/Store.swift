@@ -60,7 +60,7 @@ public final class Store: Sendable {
 
     /// As ``lookup(_:)``, with a closure in place of a task.
     ///
-    /// - Parameter then: called once and never by this thread within the call: on the thread that has read, or another one.
+    /// `then` is called once and never by this thread within the call: on the thread that has read, or another one.
     package func lookup(_ key: EntryKey, then: @escaping @Sendable (Lookup) -> Void) {
         let engine = engine
         engine.readers.answer {

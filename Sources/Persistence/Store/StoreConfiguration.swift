@@ -17,7 +17,9 @@ public struct StoreConfiguration: Sendable {
     /// store makes in the folder is for its owner alone and is never reached through a link. Anything else means memory only, and
     /// ``Store/condition`` says what to change.
     public var directory: String
+    /// The users of the folder: this store alone, or several processes.
     public var mode: Mode
+    /// The sizes of memory and disk, and how long the disk may take.
     public var limits: StoreLimits
     /// In private mode too, every change is written at once. It costs a transaction for each.
     public var writesThrough = false
@@ -34,7 +36,12 @@ public struct StoreConfiguration: Sendable {
     /// Why there is no folder to keep the store in.
     var refusal: StoreError?
 
-    /// - Parameter directory: an absolute path. One store has it for itself.
+    /// Makes a configuration.
+    ///
+    /// - Parameters:
+    ///   - directory: an absolute path. One store has it for itself.
+    ///   - mode: private to one process by default.
+    ///   - limits: 256 MiB on disk and 32 MiB in memory by default.
     public init(directory: String, mode: Mode = .private, limits: StoreLimits = StoreLimits()) {
         self.directory = directory
         self.mode = mode
@@ -70,6 +77,7 @@ public struct StoreLimits: Sendable {
     /// What is remembered of changes while there is no disk; beyond that the store is cleared when it is back.
     var removalsWithoutDisk = 4096
 
+    /// Makes the default limits. Values that make no sense are taken as the nearest that do.
     public init() {}
 
     /// The same within what makes sense, so that nobody has to think of the rest.

@@ -5,6 +5,7 @@ import Glibc
 /// Only calls whose result matters by itself throw: records, bodies, and waiting for the disk. An entry that cannot be kept is never an
 /// error, only a miss later.
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of errors.
     public enum Code: Sendable, Hashable {
         /// There is no database to be used: the folder cannot be written, or somebody else uses the store by itself.
         case unavailable
@@ -22,6 +23,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case system
     }
 
+    /// The kind of error.
     public let code: Code
     /// One sentence, without any content of the store.
     public let message: String
@@ -37,5 +39,6 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         self.init(isFull ? .diskFull : code == ENOENT ? .missing : .system, "\(call) \(path): \(String(cString: strerror(code)))")
     }
 
+    /// The same as ``message``.
     public var description: String { message }
 }

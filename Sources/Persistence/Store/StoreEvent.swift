@@ -17,9 +17,11 @@ public enum StoreEvent: Sendable, Hashable {
 public enum StoreCondition: Sendable, Hashable {
     /// On its way; memory answers already.
     case opening
+    /// The database is open.
     case open
     /// Memory alone. Tried again now and then, when the store is used.
     case memoryOnly(reason: String)
+    /// ``Store/close()`` was called. It stays so.
     case closed
 }
 
@@ -33,6 +35,8 @@ public enum PutOutcome: Sendable, Hashable {
     case overloaded
     /// A large body, and no disk; or one that was put before.
     case unavailable
+    /// The body is longer than ``StoreLimits/bodyBytes``, the metadata too large, or a body in a file was meant for memory alone.
     case tooLarge
+    /// The store was closed before.
     case closed
 }

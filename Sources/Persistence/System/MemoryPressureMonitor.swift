@@ -14,9 +14,11 @@ public final class MemoryPressureMonitor: Sendable {
         case serviceManager(path: String)
         /// The process's own control group (version 2).
         case controlGroup(path: String)
+        /// The whole machine, `/proc/pressure/memory`.
         case machine
     }
 
+    /// The source that was chosen when this was made.
     public let source: Source
     private let run: Run
 
@@ -32,7 +34,9 @@ public final class MemoryPressureMonitor: Sendable {
 
     /// Relieves the stores whenever memory is short. Holds them weakly.
     ///
-    /// - Parameter environment: where to look for the service manager's word; the process's own when nil.
+    /// - Parameters:
+    ///   - stores: those to relieve.
+    ///   - environment: where to look for the service manager's word; the process's own when nil.
     /// - Throws: as ``init(environment:onPressure:)``.
     public convenience init(relieving stores: [Store], environment: [String: String]? = nil) throws(StoreError) {
         let engines = stores.map { WeakStore($0) }

@@ -19,9 +19,9 @@ struct MemoryPressurePlan: Sendable, Equatable {
     /// 150 ms of stall in 2 s: a process without privileges may watch windows of whole multiples of 2 s only. The kernel wants the NUL.
     static let trigger = Data("some 150000 2000000\0".utf8)
 
-    /// What to try, the best first; nothing when the service manager turned it off.
+    /// The sources to try, the best first; none when the service manager turned it off.
     ///
-    /// - Parameter controlGroups: the contents of `/proc/self/cgroup` (cgroups(7)).
+    /// `controlGroups` has the contents of `/proc/self/cgroup` (cgroups(7)).
     static func plans(environment: [String: String], controlGroups: String, roots: Roots) -> [MemoryPressurePlan] {
         if let path = environment["MEMORY_PRESSURE_WATCH"], !path.isEmpty {
             guard path != "/dev/null", path.hasPrefix("/") else { return [] }

@@ -47,8 +47,8 @@ final class OpenStores: @unchecked Sendable {
 
     /// Waits until every store of the same folder that was closed before, or dropped, has let go of its files.
     ///
-    /// - Parameter lockFile: of that folder, by which it is known under another path; nil where there is none yet.
-    /// - Returns: false when there is none to wait for, or it takes longer than `limit`.
+    /// `lockFile` is that of the folder, by which it is known under another path; nil where there is none yet. Returns false when there is
+    /// none to wait for, or it takes longer than `limit`.
     @discardableResult
     func waitForPredecessor(of engine: StoreEngine, lockFile: UInt64?, limit: Duration) -> Bool {
         let deadline = Worker.now() + limit

@@ -3,13 +3,18 @@
 /// What differs: the status is right as soon as `startMonitoring()` returns, and a status that has not changed is not told again. Callbacks
 /// come on the monitor's thread, unless a `hop` carries them elsewhere.
 public final class NetworkReachabilityManager: Sendable {
+    /// The reachability of the target, with the numbers of `AFNetworkReachabilityStatus`.
     public enum Status: Int, Sendable, Hashable, CustomStringConvertible {
+        /// Not started yet, or the name of the target is being resolved.
         case unknown = -1
+        /// No route leads to the target.
         case notReachable = 0
+        /// Reachable, and the preferred interface is a cellular one.
         case reachableViaWWAN = 1
         /// By anything but a cellular network: Ethernet too, as it always was.
         case reachableViaWiFi = 2
 
+        /// Translates a path; nil, the path before the first start, is ``unknown``.
         public init(_ path: NetworkPath?) {
             switch path?.status {
             case nil, .unsatisfied(.resolving): self = .unknown
@@ -18,6 +23,7 @@ public final class NetworkReachabilityManager: Sendable {
             }
         }
 
+        /// The status in English, such as `Reachable via WiFi`.
         public var description: String {
             switch self {
             case .unknown: "Unknown"
@@ -42,6 +48,12 @@ public final class NetworkReachabilityManager: Sendable {
     /// One for the whole process, for the default path.
     public static let shared = NetworkReachabilityManager()
 
+    /// Makes a manager that has not started yet.
+    ///
+    /// - Parameters:
+    ///   - target: the default path, an address or a host.
+    ///   - configuration: that of the ``monitor``.
+    ///   - hop: carries each call of the closure to another thread or queue; nil, the default, for the monitor's thread.
     public init(
         target: Target = .defaultPath, configuration: ReachabilityMonitor.Configuration = .init(),
         through hop: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
@@ -56,14 +68,21 @@ public final class NetworkReachabilityManager: Sendable {
         self.init(target: target)
     }
 
+    /// Makes a manager for an address.
     public convenience init(address: IPAddress) { self.init(target: .address(address)) }
 
+    /// The status as it was last told or is about to be; the last one after a stop.
     public var networkReachabilityStatus: Status { Status(monitor.currentPath) }
+    /// True over any kind of interface.
     public var isReachable: Bool { isReachableViaWWAN || isReachableViaWiFi }
+    /// True over a cellular interface.
     public var isReachableViaWWAN: Bool { networkReachabilityStatus == .reachableViaWWAN }
+    /// True over any other interface.
     public var isReachableViaWiFi: Bool { networkReachabilityStatus == .reachableViaWiFi }
+    /// The status in English; it is not translated.
     public var localizedNetworkReachabilityStatusString: String { networkReachabilityStatus.description }
 
+    /// Replaces the closure that is called when the status has changed; nil for none. It is held strongly: capture owners weakly.
     public func setReachabilityStatusChange(_ block: (@Sendable (Status) -> Void)?) {
         let old = state.withLock { state in
             defer { state.block = block }
@@ -80,6 +99,7 @@ public final class NetworkReachabilityManager: Sendable {
         try? monitor.start()
     }
 
+    /// Stops; a call that was admitted before may still be running. Never blocks.
     public func stopMonitoring() {
         monitor.stop()
         let subscription = state.withLock { state in
@@ -106,6 +126,7 @@ public final class NetworkReachabilityManager: Sendable {
         return monitor.isStarted
     }
 
+    /// Stops, and releases the closure.
     public func stopListening() {
         stopMonitoring()
         setReachabilityStatusChange(nil)

@@ -1,8 +1,11 @@
 /// Closures for "there is a network" and "there is none", as in the Reachability classes many projects carry with them.
 public final class ReachabilityNotifier: Sendable {
+    /// The kind of network behind the preferred interface.
     public enum Connection: Sendable, Hashable, CustomStringConvertible {
+        /// `wifi` stands for everything that is not cellular: Ethernet, too.
         case unavailable, wifi, cellular
 
+        /// The connection in English, such as `No Connection`.
         public var description: String {
             switch self {
             case .unavailable: "No Connection"
@@ -12,6 +15,7 @@ public final class ReachabilityNotifier: Sendable {
         }
     }
 
+    /// A closure that is called with the notifier on the monitor's thread, or where `hop` carries it.
     public typealias Handler = @Sendable (ReachabilityNotifier) -> Void
 
     private struct State {
@@ -22,6 +26,12 @@ public final class ReachabilityNotifier: Sendable {
     private let manager: NetworkReachabilityManager
     private let state = Lock(State())
 
+    /// Makes a notifier that has not started yet.
+    ///
+    /// - Parameters:
+    ///   - target: the default path, an address or a host.
+    ///   - configuration: that of the monitor.
+    ///   - hop: carries each call of a closure to another thread or queue; nil, the default, for the monitor's thread.
     public init(
         target: Target = .defaultPath, configuration: ReachabilityMonitor.Configuration = .init(),
         through hop: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
@@ -48,6 +58,7 @@ public final class ReachabilityNotifier: Sendable {
         }
     }
 
+    /// Called when there is no path to the target any more, or none at the start.
     public var whenUnreachable: Handler? {
         get { state.withLock { $0.whenUnreachable } }
         set {
@@ -59,6 +70,7 @@ public final class ReachabilityNotifier: Sendable {
         }
     }
 
+    /// The connection of the moment; `unavailable` before the first start.
     public var connection: Connection {
         switch manager.networkReachabilityStatus {
         case .reachableViaWiFi: .wifi
@@ -67,12 +79,16 @@ public final class ReachabilityNotifier: Sendable {
         }
     }
 
+    /// Begins to watch; ``connection`` is right when this returns. Started again, it tells the state anew.
+    ///
+    /// - Throws: as ``ReachabilityMonitor/start()``.
     public func startNotifier() throws(ReachabilityError) {
         manager.startMonitoring()
         // Started already, unless there was a reason not to: then this says it.
         try manager.monitor.start()
     }
 
+    /// Stops; a call that was admitted before may still be running. Never blocks.
     public func stopNotifier() { manager.stopMonitoring() }
 
     private func tell(_ status: NetworkReachabilityManager.Status) {

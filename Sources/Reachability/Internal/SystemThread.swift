@@ -8,7 +8,7 @@ enum SystemThread {
         init(_ run: sending @escaping () -> Void) { self.run = run }
     }
 
-    /// - Parameter isDetached: nobody joins it; it cleans up after itself.
+    /// Starts a thread. One that is detached need not be joined: it cleans up after itself.
     @discardableResult
     static func spawn(
         isDetached: Bool = false, _ body: sending @escaping () -> Void

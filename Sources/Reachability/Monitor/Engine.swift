@@ -64,8 +64,9 @@ final class Engine: Sendable {
         if case .unanswered(let failure) = commit { throw failure }
     }
 
-    /// - Parameter life: end this one only.
-    /// - Returns: the count of the silence this began; nil where there was nothing to stop.
+    /// Stops a member. Returns the count of the silence this began; nil where there was nothing to stop.
+    ///
+    /// With `life` only that one is ended.
     func stop(_ member: Member, life: UInt64? = nil) -> UInt64? {
         let (silence, ended) = state.withLock { state -> (UInt64?, MonitorRun?) in
             let silence = member.state.withLock { $0.end(life) }

@@ -11,7 +11,7 @@ struct EvaluationThrottle {
 
     /// Nil: look now. Else the time at which to look.
     ///
-    /// - Parameter isLoss: asked only where this look would have to wait.
+    /// `isLoss` is asked only where this look would have to wait.
     mutating func admit(limit: Int, now: Duration, isLoss: @autoclosure () -> Bool = false) -> Duration? {
         if now >= windowEnd {
             windowEnd = now + window

@@ -33,7 +33,7 @@ final class MonitorLoop {
     private var pollAt: Duration?
     private var retryNamesAt: Duration?
 
-    /// - Parameter previous: the end of the thread before this one, which may still be in a callback.
+    /// Makes the loop of a run. `previous` is the end of the thread before this one, which may still be in a callback.
     init(run: MonitorRun, events: consuming NetlinkEvents?, previous: Latch?) throws(SystemFailure) {
         self.run = run
         netlink = run.kernel as? NetlinkKernel

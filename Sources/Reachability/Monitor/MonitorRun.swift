@@ -124,7 +124,8 @@ final class MonitorRun: Sendable {
         if let life { startResolving(name, member, life) }
     }
 
-    /// - Parameter life: that in which the answer was asked for. To the next one it would be older than the reason to ask.
+    /// Starts to resolve a name. `life` is that in which the answer was asked for: to the next one it would be older than the reason to
+    /// ask.
     private func startResolving(_ name: String, _ member: Member, _ life: UInt64) {
         // RFC 6761: always this machine.
         if name.lowercased() == "localhost" {

@@ -8,8 +8,10 @@ public protocol NameResolver: Sendable {
 
 /// The system's resolver, getaddrinfo(3).
 public struct SystemNameResolver: NameResolver {
+    /// Makes the resolver; it has no state.
     public init() {}
 
+    /// Asks getaddrinfo(3), which blocks for as long as the name servers let it wait. Nil when there is no address.
     public func addresses(of host: String) -> [IPAddress]? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -1,11 +1,14 @@
 /// The paths of a monitor, newest only: a slow consumer skips what is past.
 public struct NetworkPaths: AsyncSequence, Sendable {
+    /// A path; its ``NetworkPath/generation`` grows from one to the next.
     public typealias Element = NetworkPath
+    /// The sequence never fails.
     public typealias Failure = Never
 
     let monitor: ReachabilityMonitor
     let member: Member
 
+    /// An iteration. It begins with the path of the moment, if there is one.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let monitor: ReachabilityMonitor
         let member: Member
@@ -19,6 +22,7 @@ public struct NetworkPaths: AsyncSequence, Sendable {
         /// Nil when the task is cancelled.
         public mutating func next() async -> NetworkPath? { await advance() }
 
+        /// Returns the next path; nil when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? { await advance() }
 
         private mutating func advance() async -> NetworkPath? {
@@ -28,6 +32,7 @@ public struct NetworkPaths: AsyncSequence, Sendable {
         }
     }
 
+    /// Makes an iterator. Several are independent of each other.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(monitor: monitor, member: member) }
 }
 

@@ -10,9 +10,7 @@ final class Prober: Sendable {
 
     init(_ probe: ReachabilityProbe) { self.probe = probe }
 
-    /// With every start and stop of the monitor: what was under way is cancelled, and a stopped one begins nothing.
-    ///
-    /// - Parameter life: counts the monitor's starts and stops.
+    /// Follows every start and stop of the monitor, which `life` counts: what was under way is cancelled, and a stopped one begins nothing.
     func follow(life: UInt64, isStarted: Bool) {
         decide({ $0.follow(life: life, isStarted: isStarted) }, report: { _ in })
     }

@@ -2,16 +2,21 @@ import Glibc
 
 /// Why a monitor cannot start, or a wait ended.
 public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of errors.
     public enum Code: Sendable, Hashable {
         /// The process, or the kernel, has no descriptor, thread or memory left.
         case resources
         /// The namespace does not exist or may not be entered.
         case namespaceUnavailable
+        /// A wait with a limit saw no satisfied path.
         case timedOut
+        /// The task that waited was cancelled.
         case cancelled
     }
 
+    /// The kind of error.
     public let code: Code
+    /// One sentence with the system's reason.
     public let message: String
 
     init(_ code: Code, _ message: String) {
@@ -19,6 +24,7 @@ public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConverti
         self.message = message
     }
 
+    /// The same as ``message``.
     public var description: String { message }
 }
 

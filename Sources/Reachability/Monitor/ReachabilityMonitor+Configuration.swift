@@ -1,4 +1,5 @@
 extension ReachabilityMonitor {
+    /// The settings of a monitor, and of those that share its thread.
     public struct Configuration: Sendable {
         /// Whose network is watched.
         public var namespace = NetworkNamespace.current
@@ -14,8 +15,11 @@ extension ReachabilityMonitor {
         public var excludedKinds: Set<NetworkInterface.Kind> = []
         /// The name of the one interface that counts.
         public var requiredInterface: String?
+        /// The source of a path's cost. Default: a guess by the kind of interface.
         public var meteredHint: any MeteredHint = InterfaceKindHint()
+        /// The resolver of host targets. Default: getaddrinfo(3). Called on a thread of its own.
         public var resolver: any NameResolver = SystemNameResolver()
+        /// The file of name servers that is watched, resolv.conf(5). Default: `/etc/resolv.conf`.
         public var resolverFile = "/etc/resolv.conf"
         /// Off unless given one. Each monitor of this configuration that is started probes for itself; those a session of ScopedNet makes for
         /// its own targets do not.
@@ -26,6 +30,7 @@ extension ReachabilityMonitor {
         /// For tests: how long the looks of a storm wait for each other.
         var lookWindow: Duration = .milliseconds(20)
 
+        /// Makes the default configuration: the present namespace, losses and gains told at once.
         public init() {}
 
         /// Root name servers: part of no content network, and no company's.
@@ -57,7 +62,9 @@ extension ReachabilityMonitor {
         /// The times that the kernel had to drop messages: of links and addresses, whose tables were then read afresh, or of routes, which are but
         /// a reason to look again.
         public internal(set) var overruns: UInt64 = 0
+        /// The times that the tables of links and addresses were read afresh.
         public internal(set) var resyncs: UInt64 = 0
+        /// The times that the kernel was asked for paths.
         public internal(set) var evaluations: UInt64 = 0
         /// Times the thread woke up.
         public internal(set) var wakeUps: UInt64 = 0

@@ -3,12 +3,17 @@
 /// Made, it does nothing yet. `start()` gives the first answer before it returns; from then on every change is told once, to whoever asked.
 /// Use it to explain a failure and to time a retry, never as a gate before a request.
 public final class ReachabilityMonitor: Sendable {
+    /// The destination that is watched.
     public let target: Target
     let engine: Engine
     let member: Member
     private let prober: Prober?
 
-    /// - Parameter target: what to watch the way to.
+    /// Makes a monitor that has not started, and has no thread yet.
+    ///
+    /// - Parameters:
+    ///   - target: the destination; the default path by default.
+    ///   - configuration: the settings of this one and of those made by ``monitor(for:)``.
     public convenience init(target: Target = .defaultPath, configuration: Configuration = Configuration()) {
         self.init(target, Engine(configuration), probe: configuration.probe)
     }
@@ -60,6 +65,7 @@ public final class ReachabilityMonitor: Sendable {
         if let life = engine.stop(member) { prober?.follow(life: life, isStarted: false) }
     }
 
+    /// True from ``start()`` to ``stop()``.
     public var isStarted: Bool { member.state.withLock { $0.isStarted } }
 
     /// The path as it was last told or is about to be; nil before the first start, and as it was at the stop after that.
@@ -126,5 +132,6 @@ public final class ReachabilityMonitor: Sendable {
 
 /// Hears of changes of the path. On the monitor's thread; be brief.
 public protocol ReachabilityDelegate: AnyObject, Sendable {
+    /// Receives a path and its differences from the one before. Called on the monitor's thread; be brief.
     func reachability(_ monitor: ReachabilityMonitor, didChangeTo path: NetworkPath, delta: NetworkPath.Delta)
 }

@@ -5,11 +5,14 @@
 public struct ReachabilityProbe: Sendable {
     /// What the server answered; redirects must not have been followed.
     public struct Response: Sendable {
+        /// The status code.
         public var status: Int
         /// The header `Location`.
         public var location: String?
+        /// The beginning of the body, at least as long as what is expected of it.
         public var body: String
 
+        /// Makes a response.
         public init(status: Int, location: String? = nil, body: String = "") {
             self.status = status
             self.location = location
@@ -17,18 +20,24 @@ public struct ReachabilityProbe: Sendable {
         }
     }
 
+    /// The answer that proves the way to be free.
     public enum Expectation: Sendable, Hashable {
+        /// Status 204, as from `generate_204`.
         case noContent
         /// Status 200, and a body that begins so.
         case body(String)
     }
 
+    /// The URL that is asked, best a plain `http` one: portals cannot answer for others under `https`.
     public var url: String
+    /// The expected answer.
     public var expectation: Expectation
     /// The pauses before it is tried again; the last one is used from then on.
     public var retryPauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(15), .seconds(60)]
+    /// Does the GET, without following redirects. Called on the concurrency runtime; the task is cancelled when the path changes.
     public var get: @Sendable (_ url: String) async throws -> Response
 
+    /// Makes a probe. What `get` throws counts as ``NetworkPath/Validation/failed``.
     public init(
         url: String, expecting expectation: Expectation = .noContent, get: @escaping @Sendable (_ url: String) async throws -> Response
     ) {

@@ -20,7 +20,7 @@ struct InterfaceTable: Equatable {
 
     /// Applies an event or a part of a dump: insert, replace or remove by full key, so that replaying what is older than a dump ends right.
     ///
-    /// - Parameter classify: completes a link whose name, kind or hardware is new.
+    /// `classify` completes a link whose name, kind or hardware is new.
     mutating func apply(_ message: NetlinkMessage, classify: (Link) -> NetworkInterface.Kind) -> Effect {
         switch Int32(message.type) {
         case Int32(RTM_NEWLINK):

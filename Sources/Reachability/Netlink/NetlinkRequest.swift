@@ -61,7 +61,7 @@ extension NetlinkRequest {
         return request.finished()
     }
 
-    /// - Parameter matchingTable: ask which route of which table matched, instead of the way a packet would go.
+    /// Makes a query of a route. With `matchingTable` it asks which route of which table matched, instead of the way a packet would go.
     static func route(_ query: RouteQuery, matchingTable: Bool, sequence: UInt32) -> [UInt8] {
         var request = NetlinkRequest(type: Int(RTM_GETROUTE), flags: Int(NLM_F_REQUEST), sequence: sequence)
         let destination = query.destination

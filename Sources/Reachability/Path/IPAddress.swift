@@ -2,8 +2,10 @@ import Glibc
 
 /// An IPv4 or IPv6 address, with the interface it belongs to where it is link-local.
 public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+    /// A version of IP.
     public enum Family: Sendable, Hashable { case v4, v6 }
 
+    /// The version of IP. IPv4 mapped into IPv6 is IPv4 where it was made of text.
     public let family: Family
     /// The index of the interface, for link-local IPv6 addresses; 0 elsewhere.
     public let scopeID: UInt32
@@ -66,6 +68,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return family == .v4 ? Array(octets(low)[4...]) : octets(high) + octets(low)
     }
 
+    /// The address as text (RFC 5952 for IPv6), such as `192.0.2.1` or `fe80::1%2`; the scope is an index.
     public var description: String {
         var text = [CChar](repeating: 0, count: 64)
         let bytes = self.bytes
@@ -74,13 +77,16 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return scopeID == 0 ? address : "\(address)%\(scopeID)"
     }
 
+    /// `0.0.0.0` or `::`.
     public var isUnspecified: Bool { high == 0 && low == 0 }
 
+    /// `127.0.0.0/8` or `::1`.
     public var isLoopback: Bool { family == .v4 ? low >> 24 == 127 : high == 0 && low == 1 }
 
     /// `169.254.0.0/16` or `fe80::/10`: good for the neighbours only.
     public var isLinkLocal: Bool { family == .v4 ? low >> 16 == 0xa9fe : high >> 54 == 0x3fa }
 
+    /// `224.0.0.0/4` or `ff00::/8`.
     public var isMulticast: Bool { family == .v4 ? low >> 28 == 0xe : high >> 56 == 0xff }
 
     /// A source with which one gets beyond the link: a global or a unique local (private) address. Where an interface has no address yet,

@@ -23,9 +23,10 @@ struct SettleRule {
         self.burst = burst
     }
 
-    /// Called with the change that is there now, as often as somebody likes; the time is any clock that only goes forward.
+    /// Decides about the change that is there now. It may be asked at any time; the time is that of any clock that only goes
+    /// forward.
     ///
-    /// - Parameter losesInterface: an interface of the old path can carry nothing any more.
+    /// With `losesInterface` an interface of the old path can carry nothing any more.
     mutating func decide(from old: NetworkPath?, to new: NetworkPath, losesInterface: Bool = false, now: Duration) -> Verdict {
         guard let old, !Self.isLoss(from: old, to: new, losesInterface) else { return published(now) }
         var deadline = windowEnd ?? now

@@ -1,20 +1,25 @@
 /// What a monitor watches the way to.
 public struct Target: Sendable, Hashable {
+    /// The destination itself.
     public enum Subject: Sendable, Hashable {
         /// The network at large: the default routes.
         case defaultPath
+        /// One address; the route to it decides.
         case address(IPAddress)
         /// A name, resolved again whenever the path or the name servers change.
         case host(String)
     }
 
+    /// The destination itself.
     public var subject: Subject
+    /// The port, for rules that depend on it; nil for none.
     public var port: UInt16?
     /// The firewall mark that the sockets in question carry (`SO_MARK`): VPN rules may treat them differently.
     public var mark: UInt32?
     /// The user whose sockets they are, where rules depend on it.
     public var uid: UInt32?
 
+    /// Makes a target.
     public init(_ subject: Subject, port: UInt16? = nil, mark: UInt32? = nil, uid: UInt32? = nil) {
         self.subject = subject
         self.port = port
@@ -22,7 +27,9 @@ public struct Target: Sendable, Hashable {
         self.uid = uid
     }
 
+    /// The network at large: the default routes.
     public static let defaultPath = Target(.defaultPath)
+    /// An address.
     public static func address(_ address: IPAddress, port: UInt16? = nil) -> Target { Target(.address(address), port: port) }
     /// An address written as text counts as an address.
     public static func host(_ name: String, port: UInt16? = nil) -> Target {

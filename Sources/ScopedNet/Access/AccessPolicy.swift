@@ -4,9 +4,13 @@
 public struct AccessPolicy: Sendable, Hashable {
     /// The schemes there are.
     public struct Schemes: OptionSet, Sendable, Hashable {
+        /// The schemes as bits: 1 for `http`, 2 for `https`.
         public let rawValue: UInt8
+        /// Makes a set of its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// Plain HTTP, without TLS.
         public static let http = Schemes(rawValue: 1)
+        /// HTTP over TLS.
         public static let https = Schemes(rawValue: 2)
     }
 
@@ -19,6 +23,7 @@ public struct AccessPolicy: Sendable, Hashable {
     /// Hosts that are not asked, even where ``allowedHosts`` has them. Empty by default.
     public var deniedHosts: [AccessPolicy.HostPattern] = []
 
+    /// Makes a policy that allows every URL.
     public init() {}
 
     /// Only `https`: the first URL and every redirect, else ``NetworkError/Code/insecureConnection``. Default: false.

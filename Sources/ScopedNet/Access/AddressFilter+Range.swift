@@ -7,8 +7,10 @@ extension AddressFilter {
         /// Bits that count, 0 to 32 or 128.
         let length: Int
 
-        /// - Parameter text: an address, and where it is a block `/` and the number of bits that count. Without a zone or brackets, and with zeros
-        ///   behind those bits: `10.1.2.3/8` is refused, since it may be a slip.
+        /// Reads a block of addresses.
+        ///
+        /// - Parameter text: an address, and where it is a block `/` and the number of bits that count. Without a zone or brackets, and
+        ///   with zeros behind those bits: `10.1.2.3/8` is refused, since it may be a slip.
         /// - Throws: ``NetworkError`` with the code `invalidOption` for anything else.
         public init(_ text: String) throws(NetworkError) {
             let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -29,7 +31,7 @@ extension AddressFilter {
             self.length = length
         }
 
-        /// - Parameter bytes: the beginning of the address; zeros follow.
+        /// Makes a block of the beginning of an address; zeros follow up to `count` bytes.
         init(_ bytes: [UInt8], of count: Int, length: Int) {
             network = IPLiteral(padded: bytes, count: count)
             self.length = length
@@ -51,6 +53,7 @@ extension AddressFilter {
 }
 
 extension AddressFilter.Range: CustomStringConvertible {
+    /// The block in CIDR notation, such as `10.0.0.0/8`; one address has its full length, too.
     public var description: String { "\(network)/\(length)" }
 }
 

@@ -47,10 +47,13 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
     private var items = WaitingItems<Item>()
     private var hosts: HostTable<Host>
 
+    /// Makes an empty queue.
+    ///
     /// - Parameters:
+    ///   - limits: the numbers of running and waiting items.
     ///   - ageingStep: the time of waiting that counts like one step of priority. Zero turns ageing off.
-    ///   - sibling: the host that another one shares the common limit with: both together run no more items than that, as long as neither has a
-    ///     limit of its own. It is mutual.
+    ///   - sibling: the host that another one shares the common limit with: both together run no more items than that, as long as neither
+    ///     has a limit of its own. It is mutual.
     package init(limits: Limits = Limits(), ageingStep: Duration = .seconds(5), sibling: (@Sendable (Host) -> Host?)? = nil) {
         self.limits = limits
         hosts = HostTable(sibling: sibling)
@@ -143,6 +146,7 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
     /// Takes out many at once: a host finds its new place once for all that leave it one after the other.
     ///
     /// - Parameters:
+    ///   - elements: the items to take out, in an order that has those of one host side by side where it can.
     ///   - find: the item of an element and the place where it waited, or nil for none.
     ///   - removed: called for each element that waited.
     package mutating func removeAll<Elements: Sequence>(

@@ -4,6 +4,7 @@ import Synchronization
 ///
 /// ``shared`` is one of many anybody can make; a session takes the one it is configured with. Any thread may use it; nothing blocks.
 public final class RequestAgent: Sendable {
+    /// The agent of all sessions that are configured with no other one.
     public static let shared = RequestAgent()
 
     /// What makes two runs "the same" to a ``RepeatStrategy``.
@@ -36,6 +37,7 @@ public final class RequestAgent: Sendable {
         var ends: [UInt64: [CheckedContinuation<Void, Never>]] = [:]
     }
 
+    /// Makes an agent without runs.
     public init() {}
 
     /// Runs between start and the end of their last callback.

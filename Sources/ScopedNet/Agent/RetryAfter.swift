@@ -6,10 +6,11 @@ package enum RetryAfter {
     /// How long to wait, or nil when the value is neither form.
     ///
     /// - Parameters:
+    ///   - value: the text of the field; spaces and tabs at its ends do not matter.
     ///   - now: the time of this machine.
-    ///   - serverDate: the response's own `Date`. A date in `Retry-After` is the server's, so the wait is measured on the
-    ///     server's clock where it can be; a wrong clock here then does no harm.
-    /// - Returns: zero for a date that has passed.
+    ///   - serverDate: the response's own `Date`. A date in `Retry-After` is the server's, so the wait is measured on the server's clock
+    ///     where it can be; a wrong clock here then does no harm.
+    /// - Returns: zero for a date that has passed; nil for a value of neither form.
     package static func delay(_ value: String, now: HTTPDate, serverDate: HTTPDate? = nil) -> Duration? {
         let value = value.trimmingOptionalWhitespace
         if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {

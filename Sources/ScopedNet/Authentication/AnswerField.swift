@@ -3,11 +3,17 @@ import HTTPTypes
 
 /// The value of `Authorization` or `Proxy-Authorization`. (pure)
 enum AnswerField {
+    /// Makes the value of the field for one exchange.
+    ///
     /// - Parameters:
+    ///   - credential: the token, or the name and password, that is sent.
     ///   - digest: the nonce to use; nil for the other schemes.
-    ///   - body: what a hash of the body is made of; nil for a body that cannot be read before it is sent.
-    /// - Throws: `invalidHeader` for what no field can hold, `bodyNotReplayable` where the server wants a hash of a body that is not there. The
-    ///   messages show no secret.
+    ///   - method: the method of the request, which a digest is made of.
+    ///   - target: the request target, which a digest is made of.
+    ///   - body: the bytes that a hash of the body is made of; nil for a body that cannot be read before it is sent.
+    /// - Returns: the scheme and what follows it.
+    /// - Throws: `invalidHeader` for what no field can hold, `bodyNotReplayable` where the server wants a hash of a body that is not there.
+    ///   The messages show no secret.
     static func value(
         _ credential: Credential, digest: SpaceTable.Digest?, method: String, target: String, body: [UInt8]?
     ) throws(NetworkError) -> String {

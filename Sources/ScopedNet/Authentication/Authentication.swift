@@ -31,26 +31,32 @@ public struct Authentication: Sendable {
     /// Nothing is sent and no challenge answered.
     public static let none = Authentication(.none)
 
-    /// One credential.
+    /// Answers challenges with one credential.
     ///
     /// - Parameters:
-    ///   - preemptive: sends it at once, by Basic or as a token, without waiting for a challenge. Default: false; what the server's space covers
-    ///     gets it at once after the first success, as long as the same value of these options is used.
-    ///   - url: any URL of the only server that gets it. Nil, the default, is the server of the request's own URL; in the options of a session
-    ///     that asks several servers that is each of them, so name one there. What is no URL fails the request with `invalidURL`.
+    ///   - credential: the name and password, or the token, to send.
+    ///   - preemptive: sends it at once, by Basic or as a token, without waiting for a challenge. Default: false; what the server's space
+    ///     covers gets it at once after the first success, as long as the same value of these options is used.
+    ///   - url: any URL of the only server that gets it. Nil, the default, is the server of the request's own URL; in the options of a
+    ///     session that asks several servers that is each of them, so name one there. What is no URL fails the request with `invalidURL`.
+    /// - Returns: a value to assign to ``RequestOptions/authentication``.
     public static func credential(_ credential: Credential, preemptive: Bool = false, at url: String? = nil) -> Authentication {
         Authentication(.credential(credential, preemptive: preemptive, SpaceMemory()), at: url)
     }
 
-    /// A token that is renewed when a server refuses it.
+    /// Sends a token that is renewed when a server refuses it.
     ///
-    /// - Parameter url: as in ``credential(_:preemptive:at:)``.
+    /// - Parameters:
+    ///   - source: the source of the token. Requests that share it share the token and its renewal.
+    ///   - url: any URL of the only server that gets it, as in ``credential(_:preemptive:at:)``.
+    /// - Returns: a value to assign to ``RequestOptions/authentication``.
     public static func tokens(_ source: TokenSource, at url: String? = nil) -> Authentication { Authentication(.tokens(source), at: url) }
 
     /// Asks the program about each 401, and about each 407 of a proxy for plain http.
     ///
-    /// - Parameter answer: called on a task of its own, cancelled with the request; at most 20 times a run. Not called for a run that was
-    ///   cancelled, or whose owner has gone, also where it belongs to an actor and has to wait for that. It is held by the options, and so by requests and the session: capture owners weakly, or use ``handler(for:_:)``.
+    /// The closure is called on a task of its own, cancelled with the request; at most 20 times a run. It is not called for a run that was
+    /// cancelled, or whose owner has gone, also where it belongs to an actor and has to wait for that. The options hold it, and so do
+    /// requests and the session: capture owners weakly, or use ``handler(for:_:)``.
     public static func handler(
         fileID: StaticString = #fileID, line: Int = #line,
         _ answer: @escaping @Sendable @isolated(any) (AuthenticationChallenge.Context) async -> AuthenticationChallenge.Answer

@@ -11,6 +11,7 @@ extension AuthenticationChallenge {
         public let response: ResponseHead
         /// Of the exchange that was refused, after any redirects, without userinfo.
         public let url: String
+        /// The method of the request that was refused, such as `GET`.
         public let method: String
     }
 }
@@ -27,9 +28,13 @@ extension AuthenticationChallenge {
 
         package let kind: Kind
 
-        /// The request is sent again with it, unless it was refused in this run already, or fits no challenge: then the response is delivered.
+        /// Sends the request again with a credential, unless it was refused in this run already, or fits no challenge: then the response is
+        /// delivered.
         ///
-        /// - Parameter keeps: puts it into the session's ``CredentialStore``, if there is one, once the server has taken it. Default: false.
+        /// - Parameters:
+        ///   - credential: the name and password, or the token, to send.
+        ///   - keeps: puts it into the session's ``CredentialStore``, if there is one, once the server has taken it. Default: false.
+        /// - Returns: the answer.
         public static func use(_ credential: Credential, keeps: Bool = false) -> AuthenticationChallenge.Answer {
             AuthenticationChallenge.Answer(kind: .use(credential, keeps: keeps))
         }

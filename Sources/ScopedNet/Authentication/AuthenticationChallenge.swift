@@ -10,6 +10,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     /// What the server calls the part of itself that this is for.
     public var realm: String? { parameters["realm"] }
 
+    /// Makes a challenge of its parts, for tests; a response's challenges come parsed in ``AuthenticationChallenge/Context/challenges``.
     public init(scheme: String, token68: String? = nil, parameters: [String: String] = [:]) {
         self.scheme = scheme
         self.token68 = token68

@@ -27,12 +27,16 @@ package enum ChallengeStrategy {
         package let domain: String?
     }
 
-    /// Digest goes before Basic, of each the one the server names first. A server that refuses without a challenge, which RFC 9110 forbids and
-    /// many do, gets the credential as it is.
+    /// Chooses a challenge and the credential that answers it.
+    ///
+    /// Digest goes before Basic, of each the one the server names first. A server that refuses without a challenge, which RFC 9110 forbids
+    /// and many do, gets the credential as it is.
     ///
     /// - Parameters:
-    ///   - refused: what was sent in this run and refused.
-    ///   - credential: of a realm.
+    ///   - challenges: those of the response, in its order.
+    ///   - refused: the credentials that were sent in this run and refused, with their schemes.
+    ///   - credential: the credential of a realm, or nil.
+    /// - Returns: nil when nothing is left that could help.
     package static func choose(
         _ challenges: [AuthenticationChallenge], refused: Set<Refusal>, credential: (String) -> Credential?
     ) -> Choice? {

@@ -43,6 +43,7 @@ public struct Credential: Sendable, Hashable {
 }
 
 extension Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The scheme and the name; `***` stands for a password or token.
     public var description: String {
         switch kind {
         case .basic(let user, _): "basic(user: \(user.printable), password: \(SecretMask.placeholder))"
@@ -50,6 +51,7 @@ extension Credential: CustomStringConvertible, CustomDebugStringConvertible, Cus
         }
     }
 
+    /// The same as ``description``: no secret is shown.
     public var debugDescription: String { description }
 
     /// `dump` and debuggers look in here.

@@ -66,7 +66,9 @@ public final class CredentialStore: Sendable {
     ///
     /// - Parameters:
     ///   - file: nil for what `NETRC` names in the environment, else `~/.netrc`.
-    ///   - usesDefault: whether the entry `default` answers any machine that asks. Default: false, as any server could then have that password.
+    ///   - usesDefault: whether the entry `default` answers any machine that asks. Default: false, as any server could then have that
+    ///     password.
+    /// - Returns: a store that keeps nothing on disk.
     /// - Throws: ``NetworkError``: `fileUnreadable` where it cannot be read, belongs to somebody else, or others may read or write it;
     ///   `invalidOption` where it is malformed, with the line.
     public static func netrc(file: String? = nil, usesDefault: Bool = false) throws(NetworkError) -> CredentialStore {

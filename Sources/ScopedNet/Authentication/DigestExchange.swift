@@ -33,13 +33,15 @@ package struct DigestExchange: Sendable {
         count = 0
     }
 
-    /// A 401 or 407 came.
+    /// Decides about a 401 or 407.
     ///
     /// - Parameters:
     ///   - fields: the values of `WWW-Authenticate` or `Proxy-Authenticate`.
-    ///   - answered: the nonce that the refused request carried; nil when it carried no answer. A server that says it is stale, gets another
-    ///     answer, a few times: servers behind one name may not know each other's nonces, and those for a single use may be gone by then.
+    ///   - answered: the nonce that the refused request carried; nil when it carried no answer. A server that says it is stale, gets
+    ///     another answer, a few times: servers behind one name may not know each other's nonces, and those for a single use may be gone by
+    ///     then.
     ///   - staleAnswers: the answers to stale nonces up to that one, which was the last of them.
+    /// - Returns: the challenge to answer, or the reason to answer none.
     package mutating func refused(fields: [String], answered: String?, staleAnswers: Int = 0) -> Decision {
         guard let fresh = DigestChallenge.first(in: fields) else { return .unsupported }
         return refused(by: fresh, answered: answered, staleAnswers: staleAnswers)

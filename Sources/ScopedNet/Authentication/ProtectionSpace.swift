@@ -15,9 +15,12 @@ public struct ProtectionSpace: Sendable, Hashable {
         self.isProxy = isProxy
     }
 
+    /// Makes the space of a server or proxy.
+    ///
     /// - Parameters:
     ///   - url: any URL of the server, such as `https://api.example.com`; of a proxy as it is configured.
-    ///   - realm: nil for all of them.
+    ///   - realm: the name as the server writes it; nil, the default, for all realms that have no credential of their own.
+    ///   - isProxy: true for a proxy (407). Default: false, a server (401).
     /// - Throws: ``NetworkError`` with code `invalidURL` or `unsupportedScheme`.
     public init(_ url: String, realm: String? = nil, isProxy: Bool = false) throws(NetworkError) {
         self.init(origin: try RequestURL(url).origin, realm: realm, isProxy: isProxy)
@@ -25,12 +28,13 @@ public struct ProtectionSpace: Sendable, Hashable {
 }
 
 extension ProtectionSpace {
-    // Realms are compared by their bytes, as they are on disk: two that only look alike are two.
+    /// Compares realms by their bytes, as they are on disk: two that only look alike are two.
     public static func == (left: ProtectionSpace, right: ProtectionSpace) -> Bool {
         left.isProxy == right.isProxy && left.origin == right.origin
             && left.realm.map(ExactString.init) == right.realm.map(ExactString.init)
     }
 
+    /// Hashes the realm by its bytes, as `==` compares it.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(origin)
         hasher.combine(realm.map(ExactString.init))
@@ -39,6 +43,7 @@ extension ProtectionSpace {
 }
 
 extension ProtectionSpace: CustomStringConvertible {
+    /// The origin and the realm, such as `https://example.com "staff"`; a proxy says so.
     public var description: String {
         let place = isProxy ? "proxy \(origin)" : "\(origin)"
         return realm.map { "\(place) \"\($0.printable)\"" } ?? place

@@ -173,7 +173,7 @@ final class RunAuthentication {
         if head.status != 407 { learn(&proxy, head["proxy-authentication-info"], url) }
     }
 
-    /// - Parameter info: parameters, without a scheme (RFC 7616 section 3.5).
+    /// Notes that an exchange was accepted; `info` has the parameters of `Authentication-Info`, without a scheme (RFC 7616 section 3.5).
     private func learn(_ side: inout Side, _ info: String?, _ url: RequestURL) {
         guard let sent = side.sent else { return }
         if sent.scheme == .digest, let info, let next = AuthenticationChallenge.parse("Digest " + info).first?.parameters["nextnonce"] {
@@ -192,11 +192,15 @@ final class RunAuthentication {
         }
     }
 
-    /// What becomes of a 401 or 407. The first call of an exchange decides.
+    /// Decides about a 401 or 407. The first call of an exchange decides, later ones get the same plan.
     ///
     /// - Parameters:
+    ///   - head: the response that asks for credentials.
+    ///   - url: the URL that answered.
+    ///   - method: the method of the request that was refused.
     ///   - proxy: the one the request went to; nil where it went to the server, or through a tunnel.
     ///   - mayAsk: the program may be called for this run.
+    /// - Returns: the next step of the run.
     func plan(_ head: ResponseHead, _ url: RequestURL, _ method: HTTPRequest.Method, proxy: RequestURL.Origin?, mayAsk: Bool) -> Plan {
         if let pending { return pending }
         let made = makePlan(head, url, method, proxy, mayAsk)

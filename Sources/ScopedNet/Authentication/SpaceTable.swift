@@ -58,9 +58,12 @@ package struct SpaceTable: Sendable {
 
     // MARK: Answers
 
-    /// A digest challenge came for a credential.
+    /// Takes the digest challenge that came for a credential.
     ///
     /// - Parameters:
+    ///   - challenge: the one that was chosen.
+    ///   - space: the space it asks for.
+    ///   - credential: the one that will answer it.
     ///   - answered: the nonce that the refused request carried.
     ///   - staleAnswers: the answers to stale nonces in a row, that request's included.
     ///   - clientNonce: random.
@@ -116,9 +119,9 @@ package struct SpaceTable: Sendable {
 
     // MARK: Learning
 
-    /// It was good.
+    /// Notes that a credential was accepted.
     ///
-    /// - Parameter domain: of a digest challenge; without it such a space is the whole server (RFC 7616 section 3.3).
+    /// `domain` is that of a digest challenge; without it such a space is the whole server (RFC 7616 section 3.3).
     package mutating func learn(
         _ space: ProtectionSpace, _ credential: Credential, _ scheme: ChallengeStrategy.Scheme, path: String, domain: String? = nil
     ) {

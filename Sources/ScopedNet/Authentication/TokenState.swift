@@ -24,11 +24,12 @@ package struct TokenState: Sendable {
     /// That one, and not a later one.
     package func isRenewing(_ number: UInt64) -> Bool { renewal?.number == number }
 
-    /// Somebody needs a token.
+    /// Asks for a token.
     ///
     /// - Parameters:
     ///   - refused: the one that a server has refused; nil where none was sent.
-    ///   - waiter: who waits, should there be something to wait for.
+    ///   - waiter: the waiter's number, should there be something to wait for.
+    /// - Returns: the token there is, or the order to renew it or to wait.
     package mutating func ask(insteadOf refused: String?, waiter: UInt64) -> Action {
         // What is being renewed has been refused: it is of no use to anybody.
         if renewal != nil {

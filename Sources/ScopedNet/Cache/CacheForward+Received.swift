@@ -1,12 +1,13 @@
 import HTTPTypes
 
 extension CacheForward {
-    /// What is done with the server's response.
+    /// Decides about the server's response.
     ///
     /// - Parameters:
     ///   - head: with a final status; interim responses are not for the cache.
     ///   - requestTime: when the request was sent, by the wall clock.
     ///   - responseTime: when the head came, by the wall clock.
+    /// - Returns: the response to deliver, and what is stored or invalidated.
     package func received(_ head: CacheHead, requestTime: WallTime, responseTime: WallTime) -> CacheOutcome {
         let reply = ServerReply(head: head, requestTime: requestTime, responseTime: responseTime)
         // Its answer is the server's, whatever the status: a 304 is no error and invalidates as well.

@@ -26,7 +26,9 @@ public struct CachePolicy: Sendable, Hashable {
 
     /// Where responses are stored.
     public struct WriteMode: OptionSet, Sendable, Hashable {
+        /// The modes as bits.
         public let rawValue: Int
+        /// Makes a set of its bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// Alone: never on disk, and gone with the process or when memory has no room. Downloads are not stored then.
@@ -71,6 +73,7 @@ public struct CachePolicy: Sendable, Hashable {
     /// is not for it, or has not come within the request's first-byte timeout. Default: true.
     public var coalescesRequests = true
 
+    /// Makes the ``standard`` policy.
     public init() {}
 
     /// A private cache as RFC 9111 has it.
@@ -103,7 +106,9 @@ extension CachePolicy {
             self.make = make
         }
 
+        /// Compares names alone: rules of one name are taken for the same.
         public static func == (left: CachePolicy.CustomKey, right: CachePolicy.CustomKey) -> Bool { left.name == right.name }
+        /// Hashes the name.
         public func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 }

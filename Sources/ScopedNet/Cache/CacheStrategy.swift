@@ -10,7 +10,7 @@ package struct CacheStrategy: Sendable {
     /// Of ``CachePolicy/sensitiveValue``.
     let sensitiveHash: String?
 
-    /// - Parameter hashSecret: a keyed hash, the same for as long as the store lives.
+    /// Makes the rules of a policy; `hashSecret` is a keyed hash, the same for as long as the store lives.
     package init(policy: CachePolicy = .standard, hashSecret: @escaping SecretHash) {
         self.policy = policy
         self.hashSecret = hashSecret
@@ -22,10 +22,13 @@ package struct CacheStrategy: Sendable {
         CacheKey(request, policy: policy, hashSecret: hashSecret)
     }
 
+    /// Decides before the network is asked.
+    ///
     /// - Parameters:
     ///   - request: as the caller wants it sent.
     ///   - candidates: everything stored under the request's key.
     ///   - now: the wall clock.
+    /// - Returns: a stored response to serve, or the request to send.
     package func decide(_ request: CacheRequest, candidates: [StoredResponse], now: WallTime) -> CacheDecision {
         let lookup = CacheLookup(request, candidates: candidates, now: now, strategy: self)
         if let reason = lookup.obstacle { return lookup.forward(reason, validating: nil) }

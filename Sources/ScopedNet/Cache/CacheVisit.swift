@@ -94,10 +94,9 @@ final class CacheVisit: @unchecked Sendable {
         }
     }
 
-    /// Stores the response whose body is complete, or what came of it before it broke off.
+    /// Stores the response whose body is complete, or the part of it that came before it broke off.
     ///
-    /// - Parameter received: the body as it came over the wire.
-    /// - Returns: whether the store took it.
+    /// `received` is the body as it came over the wire. Returns true when the store took it.
     @discardableResult
     func store(_ received: Data, isComplete: Bool, of head: ResponseHead?) -> Bool {
         if let isStored = storePlainly(.data(received), isComplete: isComplete, of: head) { return isStored }

@@ -7,7 +7,7 @@ enum FollowLimit: Equatable, Sendable {
     /// The time of the whole run is over, and with it the run.
     case total(Duration)
 
-    /// - Parameter total: what is left of the run's total time.
+    /// Chooses the limit that ends first; `total` is what is left of the run's total time.
     init(firstByte: Duration?, total: Duration?) {
         switch (firstByte, total) {
         case (let firstByte?, let total?): self = firstByte < total ? .firstByte(firstByte) : .total(total)

@@ -2,9 +2,9 @@ import HTTPTypes
 
 /// Which stored responses a 304 is about, and what it makes of them (RFC 9111 sections 4.3.4 and 3.2).
 enum Freshening {
-    /// The candidates to update, the newest last; the last one is the answer. Empty when the 304 is about none of them.
+    /// Finds the candidates to update, the newest last; the last one is the answer. Empty when the 304 is about none of them.
     ///
-    /// - Parameter acceptsBare: whether a 304 without a validator can only mean the one that was asked about.
+    /// `acceptsBare` is true where a 304 without a validator can only mean the one that was asked about.
     static func select(_ reply: ServerReply, validated: [Int], candidates: [StoredResponse], acceptsBare: Bool) -> [Int] {
         let ordered = validated.sorted { StoredResponse.isOlder(candidates[$0], candidates[$1]) }
         let received = Validators(reply.head, now: reply.responseTime)

@@ -45,6 +45,8 @@ extension ResponseCache {
         /// Anything else, for people.
         public var detail: String?
 
+        /// Makes a status of its parts, for tests and for programs that pass the field on. By default the request was not answered by the
+        /// cache.
         public init(
             isHit: Bool = false, forward: ForwardReason? = nil, forwardStatus: Int? = nil, timeToLive: Int? = nil, isStored: Bool = false,
             isCollapsed: Bool = false, key: String? = nil, detail: String? = nil

@@ -25,7 +25,10 @@ public final class ResponseCache: Sendable {
     /// A cache in a folder of that name among the user's caches (``StoreConfiguration/cacheDirectory(_:)``). Where the user has none, as in a container
     /// without `HOME`, memory works alone, and ``Store/condition`` says so.
     ///
-    /// - Parameter name: of your program, such as `com.example.reader`; nobody else should use it.
+    /// - Parameters:
+    ///   - name: of your program, such as `com.example.reader`; no other program should use it.
+    ///   - limits: the sizes of memory and disk, and how long the disk may take.
+    ///   - options: nothing by default.
     public convenience init(named name: String, limits: StoreLimits = StoreLimits(), options: Options = []) {
         self.init(StoreConfiguration.cache(name, limits: limits), options: options)
     }
@@ -37,7 +40,9 @@ public final class ResponseCache: Sendable {
 
     /// What a cache does at moments that concern the whole process. Default: nothing, as a library should.
     public struct Options: OptionSet, Sendable, Hashable {
+        /// The options as bits.
         public let rawValue: Int
+        /// Makes a set of its bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// At SIGTERM and SIGINT what is not on disk yet is written, and then the signal does what it would have done (``TerminationFlush``). For

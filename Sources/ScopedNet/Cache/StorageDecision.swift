@@ -59,9 +59,7 @@ package enum BodyPiece: Sendable, Equatable {
 }
 
 extension StorageDecision {
-    /// Whether this response to this request is stored at all.
-    ///
-    /// - Parameter facts: what its head says.
+    /// Finds the reason not to store this response to this request; nil when it may be stored. `facts` are those of its head.
     static func obstacle(_ head: CacheHead, _ facts: StoredFacts, to request: CacheRequest, policy: CachePolicy) -> Reason? {
         if policy.write.isEmpty { return .policy }
         if request.isUnkeyed(policy) { return .requestBody }

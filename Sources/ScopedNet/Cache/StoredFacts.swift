@@ -25,7 +25,7 @@ struct StoredFacts: Equatable {
         self.init(head, CacheControl(head.fields), responseTime: responseTime)
     }
 
-    /// - Parameter control: the directives of `head`.
+    /// Reads the fields; `control` has the directives of `head`.
     init(_ head: CacheHead, _ control: CacheControl, responseTime: WallTime) {
         let date = head.date(now: responseTime) ?? responseTime
         self.init(

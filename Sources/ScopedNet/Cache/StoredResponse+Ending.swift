@@ -4,7 +4,7 @@ import HTTPTypes
 extension StoredResponse {
     /// The response to store when the whole body has come, or nil when it contradicts its head and must be dropped.
     ///
-    /// - Parameter bodyLength: the bytes that came from the network, those stored before not counted.
+    /// `bodyLength` has the bytes that came from the network, those stored before not counted.
     package func completed(bodyLength: Int64) -> StoredResponse? {
         guard case .pending(let pending) = content, bodyLength >= 0 else { return nil }
         switch pending {
@@ -25,7 +25,7 @@ extension StoredResponse {
     /// A part can be put together with the rest later, if the server gives ranges and a strong entity tag says that they belong to one
     /// representation (RFC 9111 section 3.3); anything else would be a truncated body that looks whole.
     ///
-    /// - Parameter bodyLength: the bytes that came from the network, those stored before not counted.
+    /// `bodyLength` has the bytes that came from the network, those stored before not counted.
     package func interrupted(after bodyLength: Int64) -> StoredResponse? {
         guard case .pending(let pending) = content, bodyLength > 0, validators.strongTag != nil else { return nil }
         switch pending {

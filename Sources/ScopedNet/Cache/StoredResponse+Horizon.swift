@@ -12,7 +12,7 @@ package struct CacheHorizon: Sendable, Equatable {
 }
 
 extension StoredResponse {
-    /// - Parameter policy: the one it is stored under.
+    /// The times until which the response is of use, under the policy it is stored with.
     package func horizon(_ policy: CachePolicy) -> CacheHorizon {
         CacheHorizon(
             facts, Freshness(self, now: responseTime, policy: policy), responseTime: responseTime, isInvalidated: isInvalidated)
@@ -20,7 +20,7 @@ extension StoredResponse {
 }
 
 extension CacheHorizon {
-    /// - Parameter freshness: when the response came.
+    /// Computes the times from the freshness at the moment when the response came.
     init(_ facts: StoredFacts, _ freshness: Freshness, responseTime: WallTime, isInvalidated: Bool) {
         let control = facts.control
         let isUsable = !isInvalidated && (!control.noCache || freshness.source == .policy)

@@ -39,9 +39,7 @@ package struct StoredResponse: Sendable, Equatable {
         facts = StoredFacts(head, responseTime: responseTime)
     }
 
-    /// With a body that is still to come.
-    ///
-    /// - Parameter facts: what `head` says.
+    /// Makes a response with a body that is still to come. `facts` are those of `head`.
     init(
         pending: PendingContent, head: CacheHead, facts: StoredFacts, method: HTTPRequest.Method, requestTime: WallTime,
         responseTime: WallTime, vary: VaryRule, strategy: CacheStrategy

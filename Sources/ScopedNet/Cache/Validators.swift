@@ -16,7 +16,7 @@ struct Validators: Equatable {
         self.init(head, date: head.date(now: now), now: now)
     }
 
-    /// - Parameter date: that of the response, if it is known.
+    /// Makes validators of their parts; `date` is that of the response, if it is known.
     init(tag: EntityTag?, lastModified: String?, lastModifiedTime: WallTime?, date: WallTime?) {
         self.tag = tag
         self.lastModified = lastModified
@@ -25,7 +25,7 @@ struct Validators: Equatable {
         if let lastModifiedTime, let date { isLastModifiedStrong = date - lastModifiedTime >= 1 }
     }
 
-    /// - Parameter date: that of the response, if it is known.
+    /// Reads the fields of a head; `date` is that of the response, if it is known.
     init(_ head: CacheHead, date: WallTime?, now: WallTime) {
         let line = head.fields.onlyLine(.lastModified)
         let time = line.flatMap { CacheDate.parse($0, now: now) }

@@ -21,7 +21,7 @@ package struct VaryRule: Sendable, Hashable {
         self.init(members: response.members(.vary), for: request, hashSecret: hashSecret)
     }
 
-    /// - Parameter members: of all lines of `Vary`.
+    /// Makes the rule of a response; `members` are those of all lines of `Vary`. Nil for `*`, for what is no name, and for too many names.
     init?(members: [Substring], for request: CacheRequest, hashSecret: SecretHash) {
         guard !members.isEmpty else {
             self.init(names: [], selections: [[]])

@@ -3,7 +3,7 @@ import Persistence
 
 /// A cookie as a ``CookieJar`` keeps it (RFC 6265bis section 5.7). (pure)
 public struct Cookie: Sendable, Hashable, Codable {
-    /// Which requests of other sites it goes along with.
+    /// The requests from other sites that it goes along with: none, those that open a page, or all (RFC 6265bis section 5.6.7).
     public enum SameSite: String, Sendable, Hashable, Codable { case strict, lax, none }
 
     /// What makes two cookies the same one.
@@ -35,9 +35,11 @@ public struct Cookie: Sendable, Hashable, Codable {
     package let key: Key
     /// May be empty, for a cookie that is a value alone.
     public var name: String { key.name }
+    /// The value as the server sent it; it may be empty.
     public let value: String
     /// Lower case, without a leading dot.
     public var domain: String { key.domain }
+    /// The path of the URLs it goes to, with those below it; begins with a slash.
     public var path: String { key.path }
     /// Goes to its ``domain`` alone, not to names below it.
     public var isHostOnly: Bool { key.isHostOnly }
@@ -77,8 +79,11 @@ package struct CookieOrigin: Sendable, Hashable {
         self.init(scheme: url.scheme, host: url.host, path: String(Substring(path)))
     }
 
+    /// Makes an origin of the parts of a URL.
+    ///
     /// - Parameters:
-    ///   - scheme, host: lower case, as of `RequestURL`.
+    ///   - scheme: lower case, as of `RequestURL`.
+    ///   - host: lower case, as of `RequestURL`; a dot at its end does not count.
     ///   - path: of the URL, percent-encoding untouched; empty is `/`.
     package init(scheme: String, host: String, path: String) {
         isSecure = scheme == "https"

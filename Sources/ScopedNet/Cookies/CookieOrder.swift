@@ -38,11 +38,7 @@ struct CookieOrder: Sendable {
     /// A cookie is new, or replaced.
     mutating func insert(_ cookie: Cookie) { insert(Entry(rank: Rank(cookie), key: cookie.key)) }
 
-    /// Takes out the one that makes room next.
-    ///
-    /// - Parameters:
-    ///   - spared: the one that does not.
-    ///   - cookies: all there are.
+    /// Takes out the cookie that makes room next, but never `spared`; `cookies` are all there are.
     mutating func removeFirst(sparing spared: Cookie.Key, among cookies: [Cookie.Key: Cookie]) -> Cookie.Key? {
         var kept: Entry?
         defer { if let kept { insert(kept) } }

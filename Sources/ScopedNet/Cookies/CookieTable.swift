@@ -38,7 +38,7 @@ package struct CookieTable: Sendable {
     /// Whether a domain is one that belongs to nobody, such as `co.uk`.
     private let isPublicSuffix: @Sendable (String) -> Bool
 
-    /// - Parameter isPublicSuffix: without a list, names of one label only, as that is what a top-level domain is.
+    /// Makes an empty table. Without a list of public suffixes, names of one label only are such, as that is what a top-level domain is.
     package init(limits: Limits = Limits(), isPublicSuffix: @escaping @Sendable (String) -> Bool = { !$0.utf8.contains(UInt8(ascii: ".")) })
     {
         self.limits = limits
@@ -199,10 +199,10 @@ package struct CookieTable: Sendable {
 
     // MARK: Sending
 
-    /// The value of `Cookie`, nil where there is nothing to send. What is sent counts as used.
+    /// Makes the value of `Cookie`, nil where there is nothing to send. What is sent counts as used.
     ///
-    /// - Parameter isSameSite: false for a request that another site led to, such as behind a redirect: then only what says `SameSite=None`
-    ///   goes along, and with safe methods what says `Lax` or nothing.
+    /// `isSameSite` is false for a request that another site led to, such as behind a redirect: then only what says `SameSite=None` goes
+    /// along, and with safe methods what says `Lax` or nothing.
     package mutating func field(
         for origin: CookieOrigin, isSameSite: Bool = true, isSafeMethod: Bool = true, now: Double
     ) -> String? {

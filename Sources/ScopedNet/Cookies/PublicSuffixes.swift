@@ -8,7 +8,7 @@ enum PublicSuffixes {
     /// Whether libpsl answers. Opens it at the first call.
     static var isComplete: Bool { library != nil }
 
-    /// - Parameter domain: lower case, without dots at its ends.
+    /// Returns true for a public suffix. The domain is lower case, without dots at its ends.
     static func contains(_ domain: String) -> Bool {
         guard let library else { return isLikely(domain) }
         return library.isPublicSuffix(library.list, domain) != 0

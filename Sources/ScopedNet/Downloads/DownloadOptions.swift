@@ -12,5 +12,6 @@ public struct DownloadOptions: Sendable, Hashable {
     /// large file, and what a power cut takes away can be had again.
     public var synchronizes = false
 
+    /// Makes the defaults: nothing is kept of a download that breaks off, and nothing is synchronized.
     public init() {}
 }

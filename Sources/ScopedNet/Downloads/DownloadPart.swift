@@ -138,9 +138,7 @@ final class DownloadPart: @unchecked Sendable {
         return true
     }
 
-    /// The body is the whole file.
-    ///
-    /// - Parameter new: nil: nothing is kept unless it becomes complete.
+    /// Begins the whole file again. Without a new record nothing is kept unless it becomes complete.
     func restart(_ new: PartRecord?) throws(NetworkError) {
         drop()
         try move(to: 0)
@@ -214,9 +212,13 @@ final class DownloadPart: @unchecked Sendable {
         return NetworkError(.truncatedBody, phase: .receiving, message: "\(count) of \(total) bytes of the file have come")
     }
 
-    /// The part is the file: it gets its name in one step (rename(2)).
+    /// Gives the part the name of the file in one step (rename(2)).
     ///
-    /// - Parameter mayPlace: asked just before that; the part stays what it is otherwise.
+    /// - Parameters:
+    ///   - synchronizes: brings the bytes and the name to the device first (fsync(2)).
+    ///   - mayPlace: asked just before the step; when it answers false, the part stays what it is.
+    /// - Throws: `truncatedBody` when bytes are missing, `fileUnwritable` when the part was replaced or cannot be moved, and a late
+    ///   download's `cancelled` when `mayPlace` says no.
     func commit(synchronizes: Bool, mayPlace: () -> Bool = { true }) throws(NetworkError) {
         if let shortfall { throw shortfall }
         guard isStillThere(descriptor) else {

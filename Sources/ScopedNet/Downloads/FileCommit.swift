@@ -11,7 +11,7 @@ struct FileCommit: Sendable {
     let limits: DecodingLimits
     let synchronizes: Bool
 
-    /// - Parameter mayPlace: asked when all but the last step is done.
+    /// Puts the file in its place, if `mayPlace` answers true when all but that is done.
     func run(_ mayPlace: () -> Bool) -> Result<Void, NetworkError> {
         do throws(NetworkError) {
             if !late.isEmpty { try file.write(late) }

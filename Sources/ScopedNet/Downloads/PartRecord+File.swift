@@ -40,7 +40,10 @@ extension PartRecord {
 
     /// Takes the place of the record that is there, in one step.
     ///
-    /// - Parameter draft: the name it has until then. One that is there is a killed process's.
+    /// - Parameters:
+    ///   - path: the record's.
+    ///   - draft: the name it has until then. One that is there is a killed process's.
+    ///   - calls: the system's, or a test's.
     /// - Returns: false where it cannot be written; the other one is then as it was.
     func replace(fileAt path: String, draft: String, _ calls: FileCalls) -> Bool {
         unlink(draft)

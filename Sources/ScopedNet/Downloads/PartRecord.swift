@@ -71,11 +71,9 @@ package struct PartRecord: Sendable, Equatable, Codable {
         return place(finalURL).utf8.elementsEqual(place(other).utf8)
     }
 
-    /// How many bytes of the part hold what the server sent.
+    /// Counts the bytes of the part that hold what the server sent.
     ///
-    /// - Parameters:
-    ///   - size: of the part's file.
-    ///   - boot: the present start of the machine; nil where that is not known.
+    /// `size` is that of the part's file, and `boot` names the present start of the machine; nil where that is not known.
     package func knownBytes(size: Int64, boot: String?) -> Int64 {
         if let boot, boot == self.boot { return size }
         return min(size, synchronized ?? 0)

@@ -46,7 +46,9 @@ public struct PartialDownload: Sendable, Hashable {
     /// Removes all in a folder that nothing was added to for some time, and halves of which the other is missing. Those of downloads that are under
     /// way stay.
     ///
-    /// - Parameter age: by the clock of the file system; zero for all.
+    /// - Parameters:
+    ///   - folder: a file URL. Folders in it are left alone.
+    ///   - age: the least time since the last change, by the clock of the file system; zero, the default, for all.
     /// - Returns: how many were removed.
     /// - Throws: ``NetworkError`` with code `fileUnreadable` when the folder cannot be read.
     @discardableResult

@@ -51,9 +51,13 @@ package struct PartRequest: Sendable, Equatable {
 }
 
 extension ResumeDecision {
+    /// Decides about a response.
+    ///
     /// - Parameters:
-    ///   - asked: nil when the request was for the whole file.
-    ///   - request: what a new record begins with; its ``PartRecord/finalURL`` is the URL that answered.
+    ///   - head: the response's.
+    ///   - asked: the part that the request was for; nil when it was for the whole file.
+    ///   - request: the beginning of a new record; its ``PartRecord/finalURL`` is the URL that answered.
+    ///   - now: the wall clock.
     package init(_ head: CacheHead, asked: PartRequest?, request: PartRecord, now: WallTime) {
         switch head.status {
         case 200: self = .restart(PartRecord(of: head, request, now: now))

@@ -7,9 +7,12 @@ package enum DownloadName {
     /// The most that Linux takes (NAME_MAX).
     static let maxBytes = 255
 
+    /// Chooses the name of a file.
+    ///
     /// - Parameters:
     ///   - contentDisposition: the field of the response (RFC 6266); `filename*` goes before `filename`.
     ///   - url: absolute.
+    /// - Returns: one segment of a path; `download` where neither names a file.
     package static func name(contentDisposition: String?, url: String) -> String {
         for candidate in [disposition(contentDisposition), disposition(contentDisposition, isExtended: false), lastSegment(of: url)] {
             if let candidate, let name = safe(candidate) { return name }
@@ -60,7 +63,7 @@ package enum DownloadName {
 
     /// The next name to be tried where one is taken: `report (1).pdf`. The end of a name that says what the file is stays at its end.
     ///
-    /// - Parameter path: with its folder, which may have dots of its own.
+    /// `path` has its folder in it, which may have dots of its own.
     static func numbered(_ path: String, _ number: Int) -> String {
         let bytes = path.utf8
         let start = bytes.lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:)) ?? bytes.startIndex

@@ -5,8 +5,7 @@ struct DownloadPlace: Sendable, Hashable {
     /// nobody's to replace (RFC 6266 section 4.3).
     let isNamedByServer: Bool
 
-    /// - Parameter given: by the program. A path that ends with a slash is a folder, and needs a
-    ///   name.
+    /// Takes the path that the program gave. One that ends with a slash is a folder, and needs a name.
     init(_ given: String, head: ResponseHead, url: String) {
         isNamedByServer = given.utf8.last == UInt8(ascii: "/")
         path = isNamedByServer ? given + DownloadName.name(contentDisposition: head["content-disposition"], url: url) : given

@@ -41,7 +41,8 @@ package struct Hook<Question: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// - Parameter admit: called where the closure runs, just before it: a cancel on that actor is seen (G4).
+    /// Asks the closure; nil when it was not called. `admit` is called where the closure runs, just before it: a cancel on that actor is
+    /// seen (G4).
     func ask(_ question: Question, admit: @escaping @Sendable () -> Bool) async -> Result<Answer?, any Error> {
         do { return .success(try await call(question, admit)) } catch { return .failure(error) }
     }

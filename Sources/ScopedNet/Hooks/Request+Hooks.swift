@@ -22,6 +22,7 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
+    /// Decides about each redirect, with an owner held weakly: once it has gone, redirects are followed as proposed.
     public func decideRedirect<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -30,6 +31,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
+    /// Decides about each redirect, on the actor of the code that sets it, with an owner of any class held weakly.
     public func decideRedirect<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer
@@ -37,6 +39,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.redirect = $1 }
     }
 
+    /// Decides about each redirect inside an actor, which is held weakly.
     public func decideRedirect<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.RedirectProposal) async throws -> RedirectPolicy.Answer
@@ -55,6 +58,7 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
+    /// Gives another body, with an owner held weakly: once it has gone, there is no other body.
     public func provideBody<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -63,6 +67,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
+    /// Gives another body, on the actor of the code that sets it, with an owner of any class held weakly.
     public func provideBody<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.BodyReplayRequest) async throws -> RequestBody?
@@ -70,6 +75,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.newBody = $1 }
     }
 
+    /// Gives another body inside an actor, which is held weakly.
     public func provideBody<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.BodyReplayRequest) async throws -> RequestBody?
@@ -93,6 +99,7 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.retry = $1 }
     }
 
+    /// Decides about each failed attempt, with an owner held weakly: once it has gone, the policy decides.
     public func decideRetry<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -101,6 +108,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.retry = $1 }
     }
 
+    /// Decides about each failed attempt, on the actor of the code that sets it, with an owner of any class held weakly.
     public func decideRetry<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.RetryProposal) async throws -> RequestHooks.RetryAnswer
@@ -108,6 +116,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.retry = $1 }
     }
 
+    /// Decides about each failed attempt inside an actor, which is held weakly.
     public func decideRetry<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.RetryProposal) async throws -> RequestHooks.RetryAnswer
@@ -128,6 +137,7 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
+    /// Decides about an accepted response, with an owner held weakly: once it has gone, the body is read.
     public func decideDisposition<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body:
@@ -136,6 +146,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
+    /// Decides about an accepted response, on the actor of the code that sets it, with an owner of any class held weakly.
     public func decideDisposition<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition
@@ -143,6 +154,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.disposition = $1 }
     }
 
+    /// Decides about an accepted response inside an actor, which is held weakly.
     public func decideDisposition<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.IncomingResponse) async throws -> RequestHooks.Disposition
@@ -162,6 +174,8 @@ extension Request {
         arm(Hook(body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
+    /// Decides where the file of a download goes, with an owner held weakly: once it has gone, the file goes where the download was told
+    /// to.
     public func chooseDestination<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, RequestHooks.IncomingDownload) async throws -> URL
@@ -169,6 +183,7 @@ extension Request {
         arm(Hook(owner: owner, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
+    /// Decides where the file of a download goes, on the actor of the code that sets it, with an owner of any class held weakly.
     public func chooseDestination<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping (Owner, RequestHooks.IncomingDownload) async throws -> URL
@@ -176,6 +191,7 @@ extension Request {
         arm(Hook(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line))) { $0.destination = $1 }
     }
 
+    /// Decides where the file of a download goes inside an actor, which is held weakly.
     public func chooseDestination<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, RequestHooks.IncomingDownload) async throws -> URL

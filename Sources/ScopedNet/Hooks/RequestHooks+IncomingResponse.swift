@@ -8,7 +8,9 @@ extension RequestHooks {
         public let runID: UInt64
         /// Of the request that was answered, after redirects.
         public let url: String
+        /// The method of the request that was answered, after redirects.
         public let method: HTTPRequest.Method
+        /// The status and fields of the response.
         public let head: ResponseHead
         /// True when ``RequestHooks/Disposition/download(to:)`` may be answered: the request is a download, or its value is a ``RequestHooks/DataOrFile``.
         public let canBecomeDownload: Bool
@@ -27,11 +29,11 @@ extension RequestHooks {
         /// The run is cancelled, with the reason `explicit`. The body is not read; on HTTP/1.1 its connection is closed.
         public static let cancel = RequestHooks.Disposition(kind: .cancel)
 
-        /// The body goes to a file, by the rules of downloads: written beside it and moved there in one step on success only. ``Response/file`` says
-        /// where it is. The response is not stored in the cache, and ``RequestHooks/destination`` is not asked.
+        /// Writes the body to a file, by the rules of downloads: beside it first, and moved there in one step on success only.
+        /// ``Response/file`` says where it is. The response is not stored in the cache, and ``RequestHooks/destination`` is not asked.
         ///
-        /// - Parameter file: a file URL. One that ends with a slash is a folder; the name is then the server's, made safe, or that of the URL, with a
-        ///   number where it is taken.
+        /// The URL is a file URL. One that ends with a slash is a folder; the name is then the server's, made safe, or that of the URL,
+        /// with a number where it is taken.
         public static func download(to file: URL) -> RequestHooks.Disposition { RequestHooks.Disposition(kind: .download(file)) }
     }
 }
@@ -43,6 +45,7 @@ extension RequestHooks {
         public let runID: UInt64
         /// Of the request that was answered, after redirects.
         public let url: String
+        /// The status and fields of the response.
         public let head: ResponseHead
         /// The file that is written unless the hook says otherwise.
         public let proposed: URL

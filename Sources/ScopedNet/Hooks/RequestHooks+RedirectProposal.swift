@@ -24,6 +24,7 @@ extension RequestHooks {
     public struct NextRequest: Sendable {
         /// Absolute. In an answer it may be relative to the URL proposed.
         public var url: String
+        /// The request's method. The policy proposes `GET` after a `POST` with 301 or 302, and after 303 with all but `HEAD`.
         public var method: HTTPRequest.Method
         /// Without what the transport adds, and without the jar's cookies.
         public var headers: HTTPFields

@@ -13,6 +13,7 @@ public struct RequestHooks: Sendable {
     /// Nil for most: one word in the options.
     package private(set) var box: HookBox?
 
+    /// Makes options without a hook.
     public init() {}
 
     /// Asked before each redirect that the ``RedirectPolicy`` follows, stored ones too. Nil: it is followed. Default: nil.

@@ -46,7 +46,7 @@ extension RunCore {
 
     /// The run waits for the answer. What the hook throws ends it.
     ///
-    /// - Parameter next: with nil where the hook was not called: what happens then is what happens without one.
+    /// `next` gets nil where the hook was not called: what happens then is what happens without one.
     func ask<Answer>(_ question: HookQuestion<Result<Answer?, any Error>>, next: @escaping @Sendable (RunCore, Answer?) -> Void) {
         ask(question) { run, answer in
             switch answer {

@@ -15,9 +15,10 @@ extension RunCore {
     /// The body for one more exchange: the present one where that can be sent again, else what the program gives in its place.
     ///
     /// - Parameters:
-    ///   - body: what would be sent again; nil for none.
-    ///   - next: with nil where it cannot be sent again and nobody has another. On this thread, or on one of the concurrency runtime. Not called
-    ///     when the hook throws, which ends the run, or the run is cancelled.
+    ///   - body: the one that would be sent again; nil for none.
+    ///   - replay: the question for the hook.
+    ///   - next: gets nil where it cannot be sent again and the program has no other. On this thread, or on one of the concurrency runtime.
+    ///     Not called when the hook throws, which ends the run, or the run is cancelled.
     func replayBody(
         _ body: RequestBody?, _ replay: RequestHooks.BodyReplayRequest, next: @escaping @Sendable (RunCore, BodyForReplay?) -> Void
     ) {

@@ -13,9 +13,10 @@ package enum Census {
     package static func open() { listeners.add(1, ordering: .relaxed) }
     package static func close() { listeners.subtract(1, ordering: .relaxed) }
 
-    /// The ticket of a new object; nil when nobody listens.
+    /// Makes the ticket of a new object; nil when no census listens.
     ///
-    /// - Parameter maker: whose listener is taken where the task has none: callbacks on a queue belong to no task, but their session does.
+    /// - Parameter maker: its listener is taken where the task has none: callbacks on a queue belong to no task, but their session does.
+    /// - Returns: a ticket to hold for as long as the object lives.
     @inline(__always)
     package static func ticket(inheriting maker: CensusTicket? = nil) -> CensusTicket? {
         guard listeners.load(ordering: .relaxed) != 0 else { return nil }

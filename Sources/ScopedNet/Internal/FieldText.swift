@@ -34,8 +34,10 @@ enum FieldText {
     /// `Character` and no separator for `split`.
     ///
     /// - Parameters:
+    ///   - line: the value of one field line.
     ///   - separator: an ASCII character: the comma between members of a list, or the semicolon between parameters.
-    ///   - hasEscapes: whether a backslash in quotes escapes what follows; in entity tags it is a character like others.
+    ///   - hasEscapes: true, the default, where a backslash in quotes escapes what follows; in entity tags it is a character like others.
+    /// - Returns: the members in their order.
     static func members<Text: StringProtocol>(
         _ line: Text, by separator: Unicode.Scalar = ",", hasEscapes: Bool = true
     ) -> [Substring] where Text.SubSequence == Substring {

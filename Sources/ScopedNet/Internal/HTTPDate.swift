@@ -19,8 +19,10 @@ package struct HTTPDate: Sendable, Hashable, Comparable {
 
     /// Reads a date in any of the three forms, or returns nil.
     ///
-    /// - Parameter now: the time of reading. It gives the century of a two-digit year: a date that appears to be more than
-    ///   50 years in the future is in the past.
+    /// - Parameters:
+    ///   - text: the value of a field, without spaces at its ends.
+    ///   - now: the time of reading. It gives the century of a two-digit year: a date that appears to be more than 50 years in the future
+    ///     is in the past.
     package init?(_ text: String, now: HTTPDate) {
         guard let seconds = HTTPDateParser.parse(text, now: now) else { return nil }
         self.init(secondsSince1970: seconds)

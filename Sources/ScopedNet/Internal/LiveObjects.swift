@@ -8,6 +8,7 @@ import Synchronization
 public enum LiveObjects {
     /// A kind of object the library counts.
     public enum Kind: Int, CaseIterable, Sendable {
+        /// `transfer` is one exchange of a transport, `easyHandle` a handle of libcurl, and `timer` a deadline that has not passed yet.
         case request, run, bag, session, transport, transfer, easyHandle, bodyStream, timer, trustCheck
     }
 
@@ -15,17 +16,20 @@ public enum LiveObjects {
     public struct Snapshot: Sendable, Equatable, CustomStringConvertible {
         package var counts: [Int]
 
+        /// The number of live objects of one kind.
         public subscript(kind: Kind) -> Int { counts[kind.rawValue] }
 
         /// Everything added up.
         public var total: Int { counts.reduce(0, +) }
 
+        /// The kinds that are alive with their numbers, such as `run: 2, bag: 1`, or `nothing alive`.
         public var description: String {
             let alive = Kind.allCases.filter { self[$0] != 0 }.map { "\($0): \(self[$0])" }
             return alive.isEmpty ? "nothing alive" : alive.joined(separator: ", ")
         }
     }
 
+    /// Counts the live objects, each kind for itself: objects that come and go meanwhile may be in one count and not in another.
     public static func snapshot() -> Snapshot {
         Snapshot(counts: counters.map { $0.value.load(ordering: .relaxed) })
     }

@@ -69,7 +69,9 @@ struct RecordLedger<Key: Hashable & Sendable> {
 
     /// The writing is over, or could not begin.
     ///
-    /// - Parameter due: what it has not written. Noted again, for the next change or flush.
+    /// - Parameters:
+    ///   - due: the changes that were not written. They are noted again, for the next change or flush.
+    ///   - isWritten: true when the store has the others.
     /// - Returns: those who have waited for it, to be resumed outside the lock.
     mutating func endWriting(_ due: Due?, isWritten: Bool) -> [Waiter] {
         let reached = isWriting ? taken : noted

@@ -86,6 +86,7 @@ extension MultipartForm {
 extension MultipartForm {
     /// Why a body could not be sent as it was declared.
     public struct BodyFailure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The cause in one line, without the contents of any part.
         public let description: String
         package init(_ description: String) { self.description = description }
     }

@@ -26,6 +26,7 @@ public struct MultipartForm: Sendable {
     /// - Throws: ``NetworkError`` with code `invalidOption` for what is no boundary (RFC 2046 section 5.1.1: 1 to 70 of certain characters).
     public init(boundary: String) throws(NetworkError) { self.boundary = try MultipartBoundary(boundary) }
 
+    /// True when no part was added.
     public var isEmpty: Bool { parts.isEmpty }
 
     /// The value of `Content-Type`.
@@ -52,9 +53,13 @@ public struct MultipartForm: Sendable {
         parts.append(MultipartPart(fields, .data(data), length: Int64(data.count)))
     }
 
-    /// Bytes in memory; with a file name they are a file to the server.
+    /// Adds bytes in memory; with a file name they are a file to the server.
     ///
-    /// - Parameter contentType: nil with a file name: by its extension (``MediaType/forFile(named:)``); nil without: none is sent.
+    /// - Parameters:
+    ///   - data: the contents of the part.
+    ///   - name: the name of the field.
+    ///   - fileName: nil, the default, for a field that is no file.
+    ///   - contentType: nil with a file name: by its extension (``MediaType/forFile(named:)``); nil without: none is sent.
     /// - Throws: ``NetworkError`` with code `invalidHeader` for a type that is no value of a field.
     public mutating func add(_ data: Data, name: String, fileName: String? = nil, contentType: String? = nil) throws(NetworkError) {
         let fields = try MultipartHeader.fields(
@@ -62,10 +67,12 @@ public struct MultipartForm: Sendable {
         parts.append(MultipartPart(fields, .data(data), length: Int64(data.count)))
     }
 
-    /// A file, read while it is sent, and anew each time. Its size is taken now (one stat(2)); a file that has another by then fails
+    /// Adds a file, read while it is sent, and anew each time. Its size is taken now (one stat(2)); a file that has another by then fails
     /// the request with `bodyStreamFailed`.
     ///
     /// - Parameters:
+    ///   - file: a file URL.
+    ///   - name: the name of the field.
     ///   - fileName: the last component of its path by default.
     ///   - contentType: by the extension of `fileName` by default.
     /// - Throws: ``NetworkError`` with code `fileUnreadable` for what is no file URL, is not there, may not be read, or is no regular file;
@@ -78,13 +85,16 @@ public struct MultipartForm: Sendable {
         parts.append(MultipartPart(fields, .file(path: path), length: size))
     }
 
-    /// A sequence, pulled with backpressure while it is sent.
+    /// Adds a sequence, pulled with backpressure while it is sent.
     ///
     /// - Parameters:
-    ///   - length: the exact number of bytes; a sequence that gives more or fewer fails the request with `bodyStreamFailed`. Nil where it is
-    ///     not known: then the length of the body is not either, and chunked framing is used on HTTP/1.1, which not all servers take.
+    ///   - bytes: the contents of the part, in pieces of any size.
+    ///   - length: the exact number of bytes; a sequence that gives more or fewer fails the request with `bodyStreamFailed`. Nil where it
+    ///     is not known: then the length of the body is not either, and chunked framing is used on HTTP/1.1, which not all servers take.
+    ///   - name: the name of the field.
+    ///   - fileName: nil, the default, for a field that is no file.
     ///   - contentType: nil with a file name: by its extension; nil without: none is sent.
-    ///   - isReplayable: whether iterating the sequence a second time gives the same bytes.
+    ///   - isReplayable: true when iterating the sequence a second time gives the same bytes. Default: false.
     /// - Throws: ``NetworkError`` with code `invalidHeader` for a type that is no value of a field, `invalidOption` for a negative length.
     public mutating func add<Bytes: AsyncSequence & Sendable>(
         _ bytes: Bytes, length: Int64?, name: String, fileName: String? = nil, contentType: String? = nil, isReplayable: Bool = false

@@ -30,7 +30,7 @@ package final class EventFeed: Sendable {
     package let info: Run.Info
     private let hasHandlers: Bool
 
-    /// - Parameter hasHandlers: a delegate or closures want head, start or progress.
+    /// Makes an empty feed; `hasHandlers` is true when a delegate or closures want head, start or progress.
     init(observers: [any RequestObserver], info: Run.Info, hasHandlers: Bool) {
         self.observers = observers
         self.info = info
@@ -77,7 +77,7 @@ package final class EventFeed: Sendable {
         }
     }
 
-    /// - Parameter restarts: another file begins; the count goes back to it.
+    /// Reports received bytes; with `restarts` another file begins, and the count goes back to it.
     func pushReceived(_ progress: TransferProgress, restarts: Bool = false, from run: RunCore, batch: DeliveryBatch?) {
         schedule(run, batch) { state in
             defer { state.received = progress }
@@ -88,9 +88,7 @@ package final class EventFeed: Sendable {
         }
     }
 
-    /// The complete counts, always reported before the success.
-    ///
-    /// - Parameter offset: where the body begins in the file it is the rest of.
+    /// Reports the complete counts, always before the success. `offset` is where the body begins in the file it is the rest of.
     func pushFinalProgress(_ metrics: TransferMetrics, offset: Int64 = 0, hasBody: Bool, from run: RunCore, batch: DeliveryBatch?) {
         guard run.exchange.wantsProgress else { return }
         if hasBody { pushSent(TransferProgress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, batch: batch) }

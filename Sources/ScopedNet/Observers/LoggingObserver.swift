@@ -8,11 +8,13 @@ public struct LoggingObserver: RequestObserver {
     private let logger: Logger
     private let mask = SecretMask()
 
+    /// Makes an observer for a logger; the logger's own level decides which messages are written.
     public init(_ logger: Logger) { self.logger = logger }
 
     /// Writes the warning to the logger, at `warning`.
     public func observe(_ warning: SessionWarning) { logger.warning("probably not meant", metadata: ["warning": "\(warning)"]) }
 
+    /// Writes the event to the logger, at the level of its kind.
     public func observe(_ event: RequestEvent) {
         switch event.kind {
         case .finished(let completion):

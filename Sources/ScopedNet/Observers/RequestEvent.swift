@@ -5,6 +5,7 @@ public import HTTPTypes
 public struct RequestEvent: Sendable {
     /// What happened. New cases may be added; keep a default when you switch.
     public enum Kind: Sendable {
+        /// The run was started, and has not asked cache or network yet.
         case created
         /// What the response cache made of the exchange (RFC 9211).
         case cacheDecided(ResponseCache.Status)
@@ -14,10 +15,13 @@ public struct RequestEvent: Sendable {
         case queued(position: Int)
         /// An attempt leaves the queue for the network. Counts from 1.
         case started(attempt: Int)
+        /// The transfer was paused by ``Run/suspend()``.
         case suspended
+        /// The transfer goes on after ``Run/resume()``.
         case resumed
         /// Name resolution is done, after this time from the attempt's start. Not sent for reused connections.
         case nameResolved(after: Duration)
+        /// TCP, and the way through a proxy, are established. Not sent for reused connections.
         case connected(TransferMetrics.ConnectionTimings)
         /// TLS is established, after this time from the attempt's start. Not sent for plain or reused connections.
         case secured(after: Duration)
@@ -28,17 +32,22 @@ public struct RequestEvent: Sendable {
         case requestSent
         /// 1xx (RFC 9110 section 15.2).
         case informational(ResponseHead)
+        /// The status and fields of a final response came, before any redirect of it is followed.
         case headReceived(ResponseHead)
         /// Coalesced and monotonic, in wire bytes; the complete count is always reported.
         case sent(TransferProgress)
+        /// Bytes of the response's body came; coalesced as the ones sent.
         case received(TransferProgress)
+        /// A redirect is followed. The URLs are without user and password.
         case redirected(from: String, to: String, status: Int)
         /// A server (401) or a proxy (407) wants to know who is asking. The answer is the scheme by which it will be told; nil where the response
         /// is the result. No secret is in here.
         case challenged(ProtectionSpace, status: Int, answer: String?)
+        /// An attempt ended, with its measurements and, where it failed, its own error, which a retry may still make good.
         case attemptFinished(TransferMetrics, error: NetworkError?)
         /// The retry policy decided; `after` is nil when it decided against.
         case retryDecided(reason: String, after: Duration?)
+        /// The body is complete, with this many bytes as they came over the wire.
         case bodyReceived(bytes: Int)
         /// A disposition hook has turned the response into a download (``RequestHooks/Disposition/download(to:)``).
         /// The path is the one that is wanted; ``fileWritten(path:bytes:)`` has the file's, which may
@@ -46,15 +55,19 @@ public struct RequestEvent: Sendable {
         case becameDownload(path: String)
         /// The file of a download is in its place, content codings undone.
         case fileWritten(path: String, bytes: Int64)
+        /// The value was made of the body.
         case decoded
         /// The run's end, with the *final* error: transport, status, decoding.
         case finished(Completion)
+        /// The run was cancelled: of its callbacks only `onEnd` follows. The events of a detached run go on, up to ``finished(_:)``.
         case cancelled(CancelReason)
     }
 
     /// The payload of an ending that was not a cancellation.
     public struct Completion: Sendable {
+        /// The error of a failure; nil after a success.
         public var error: NetworkError?
+        /// The status and fields of the last response; nil when none came.
         public var response: ResponseHead?
         /// The decoded value; nil after a failure.
         public var value: (any Sendable)?
@@ -71,19 +84,24 @@ public struct RequestEvent: Sendable {
         public var filePath: String?
     }
 
+    /// The run it happened to.
     public let run: Run.Info
+    /// The time when it happened, which may be long before it is delivered.
     public let time: ContinuousClock.Instant
+    /// The event itself, with its payload.
     public let kind: Kind
 }
 
 /// How far a body has come, in wire bytes.
 public struct TransferProgress: Sendable, Hashable {
+    /// The number of bytes so far. It goes back only when a download begins its file anew.
     public var completed: Int64
     /// Nil when the length is not known.
     public var total: Int64?
     /// 0 to 1; nil when the length is not known.
     public var fraction: Double? { total.map { $0 > 0 ? min(1, Double(completed) / Double($0)) : 1 } }
 
+    /// Makes a progress, for tests; `total` is nil when the length is not known.
     public init(completed: Int64, total: Int64?) {
         self.completed = completed
         self.total = total
@@ -97,6 +115,7 @@ extension Run {
         public let id: UInt64
         /// The ``Request`` object this is a run of.
         public let requestID: UInt64
+        /// The method of the request, such as `GET`.
         public let method: String
         /// Without userinfo.
         public let url: String
@@ -106,7 +125,9 @@ extension Run {
         public let scope: String?
         /// A detached run goes on after it was cancelled by its owner's or its request's release, and then finishes.
         public let release: ReleaseStrategy
+        /// The label of the request's options (``RequestOptions/tag``).
         public let tag: String?
+        /// The values of the request's options (``RequestOptions/userInfo``).
         public let userInfo: [String: any Sendable]
         /// Where `start` was called: `Module/File.swift:12`.
         public let origin: String

@@ -11,8 +11,8 @@ extension Request {
     /// or nothing that may be used: the server's response is the only one. The loop is over after it. Leaving the loop early, and cancelling the
     /// task, cancel the run.
     ///
-    /// - Parameter bag: ends the run too, if given.
-    /// - Returns: a sequence that throws what ``response(in:fileID:line:)`` throws, after the stored response as well as in place of it.
+    /// The sequence throws what ``response(in:fileID:line:)`` throws, after the stored response as well as in place of it. The run ends
+    /// with `bag`, too, if one is given.
     public func cachedThenFresh(
         in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) -> CachedThenFresh<Value> {
@@ -29,13 +29,16 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
     fileprivate let bag: DeallocBag?
     fileprivate let origin: CodeOrigin
 
+    /// An iteration, which is one run. Dropping it early cancels the run.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let sequence: CachedThenFresh
         fileprivate var results: Results.Iterator?
         fileprivate var isOver = false
 
+        /// Returns the next response; nil after the last one. Throws the run's ``NetworkError``, and nothing follows it.
         public mutating func next() async throws(NetworkError) -> Response<Value>? { try await next(isolation: nil) }
 
+        /// Returns the next response on the caller's actor, as ``next()`` does.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> Response<Value>? {
             guard !isOver else { return nil }
             if results == nil { results = sequence.start().makeAsyncIterator() }
@@ -53,6 +56,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
+    /// Makes an iterator; the run starts with its first `next()`.
     public func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
 
     private func start() -> Results {

@@ -21,9 +21,7 @@ package enum CallAdmission: Equatable, Sendable {
 
     /// Decides about a further call that says how the run ended.
     ///
-    /// The run has left its bags by then, and neither their end nor a cancel of all their members finds it in a list.
-    ///
-    /// - Parameter wasCancelledInBag: since the outcome was admitted, a bag that the run had been in has cancelled its members.
+    /// `wasCancelledInBag` is true when, since the outcome was admitted, a bag that the run had been in has cancelled its members.
     package init(further gate: RunGate.Admission, bagHasEnded: Bool, wasCancelledInBag: Bool) {
         switch gate {
         case .refused: self = .refuse

@@ -20,6 +20,7 @@ public struct CancelReason: Hashable, Sendable, CustomStringConvertible {
     /// The agent or the session shut down.
     public static let shutdown = CancelReason(.shutdown)
 
+    /// The reason in one or two words, such as `owner released`.
     public var description: String {
         switch name {
         case .explicit: "explicit"

@@ -24,12 +24,14 @@ public struct Priority: Sendable, Hashable, Comparable, CaseIterable {
     /// All priorities, the lowest first.
     public static let allCases: [Priority] = [.veryLow, .low, .normal, .high, .veryHigh]
 
+    /// True for the less urgent one.
     public static func < (left: Priority, right: Priority) -> Bool {
         left.level < right.level
     }
 }
 
 extension Priority: CustomStringConvertible {
+    /// The name of the step, such as `veryLow`.
     public var description: String {
         switch level {
         case 0: "veryLow"

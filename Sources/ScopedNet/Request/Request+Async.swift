@@ -3,8 +3,8 @@ extension Request {
     ///
     /// Cancelling the task cancels the run promptly: the wait ends on the next turn of the delivery executor, whatever the network does.
     ///
-    /// - Parameter bag: ends the run too, if given.
-    /// - Throws: ``NetworkError``; a cancellation is its code `cancelled` with the reason, a refused start its code `duplicateRequest`.
+    /// The run ends with `bag`, too, if one is given. Throws a ``NetworkError``: a cancellation is its code `cancelled` with the reason, a
+    /// refused start its code `duplicateRequest`.
     public func value(in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line) async throws(NetworkError) -> Value {
         try await response(in: bag, fileID: fileID, line: line).value
     }

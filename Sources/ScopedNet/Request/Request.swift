@@ -15,6 +15,7 @@ import HTTPTypes
 /// A closure runs on the actor where it was written, else on the session's delivery queue; never on the network thread, never under a lock,
 /// never from inside `start` or `cancel`. Any thread may use a request.
 public final class Request<Value: Sendable>: Sendable {
+    /// The session that made the request. A request keeps it alive.
     public let session: Session
     /// Unique in the process.
     public let id = Identifier.next()
@@ -60,7 +61,7 @@ public final class Request<Value: Sendable>: Sendable {
         }
     }
 
-    /// - Parameter change: called outside the lock; of two changes at once the later one counts.
+    /// Replaces the description. `change` is called outside the lock; of two changes at once the later one counts.
     @discardableResult
     func changeDescription(_ change: (RequestDescription) -> RequestDescription) -> Self {
         var replacement = change(state.withLock { $0.description })

@@ -49,15 +49,17 @@ public struct RequestBody: Sendable {
     /// changes its length while it is sent is `bodyStreamFailed`.
     public static func file(_ path: String) -> RequestBody { RequestBody(content: .file(path: path)) }
 
-    /// A sequence, pulled with backpressure: at most two pieces wait for the network.
+    /// Sends a sequence, pulled with backpressure: at most two pieces wait for the network.
     ///
     /// - Parameters:
-    ///   - length: the exact number of bytes, if known; otherwise chunked framing is used on HTTP/1.1. A sequence that gives more
-    ///     or fewer is `bodyStreamFailed`. The piece that completes it leaves when the sequence has ended: bytes behind it are never
-    ///     dropped without a word. One that does not end is `bodyStreamFailed` after ``RequestOptions/Timeouts/idle``. Of a length of 0 the
-    ///     sequence is not asked; a negative one is `invalidOption`.
-    ///   - isReplayable: whether iterating the sequence a second time gives the same bytes. When it does not, redirects that keep
-    ///     the body, retries and a second start fail with `bodyNotReplayable`.
+    ///   - bytes: the contents, in pieces of any size.
+    ///   - length: the exact number of bytes, if known; otherwise chunked framing is used on HTTP/1.1. A sequence that gives more or fewer
+    ///     is `bodyStreamFailed`. The piece that completes it leaves when the sequence has ended: bytes behind it are never dropped without
+    ///     a word. One that does not end is `bodyStreamFailed` after ``Timeouts/idle``. Of a length of 0 the sequence is not
+    ///     asked; a negative one is `invalidOption`.
+    ///   - isReplayable: true when iterating the sequence a second time gives the same bytes. When it does not, redirects that keep the
+    ///     body, retries and a second start fail with `bodyNotReplayable`. Default: false.
+    /// - Returns: a body without a type; the request's fields may give it one.
     public static func stream<Bytes: AsyncSequence & Sendable>(
         _ bytes: Bytes, length: Int64? = nil, isReplayable: Bool = false
     ) -> RequestBody where Bytes.Element == Data {

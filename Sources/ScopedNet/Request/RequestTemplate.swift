@@ -36,7 +36,7 @@ package final class RequestTemplate: Sendable {
     /// True if the server does the work of such a request once, however often it comes (RFC 9110 section 9.2.2).
     func isIdempotent(_ method: HTTPRequest.Method) -> Bool { method.isIdempotent || hasIdempotencyKey }
 
-    /// - Parameter make: called outside the lock until there is one.
+    /// Finds the key of the first exchange in the session's cache. `make` is called outside the lock until there is one.
     func cacheKey(_ make: () -> CacheKey?) -> CacheKey? {
         if let known = knownCacheKey.withLock({ $0 }) { return known }
         guard let key = make() else { return nil }

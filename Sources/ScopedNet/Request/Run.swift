@@ -45,6 +45,9 @@ public final class Run: Sendable {
     @discardableResult
     public func suspend() -> Bool { core.setSuspended(true) }
 
+    /// Lets a suspended transfer go on, from where it was.
+    ///
+    /// - Returns: false when it was not suspended, was cancelled or has ended.
     @discardableResult
     public func resume() -> Bool { core.setSuspended(false) }
 
@@ -55,6 +58,7 @@ public final class Run: Sendable {
         return self
     }
 
+    /// A snapshot of the run, taken now.
     public var status: Run.Status { core.status }
 }
 
@@ -63,16 +67,22 @@ extension Run {
     public struct Status: Sendable, CustomStringConvertible {
         /// Where it is. New stages may be added; keep a default when you switch.
         public enum Stage: String, Sendable {
+            /// The stages in the order in which a run passes them; a retry goes back, and `ended` or `cancelled` is the last one.
             case created, queued, transferring, waitingToRetry, decoding, delivering, suspended, ended, cancelled
         }
 
+        /// The stage of the moment.
         public let stage: Stage
+        /// The number of the attempt. Counts from 1.
         public let attempt: Int
+        /// True between ``Run/suspend()`` and ``Run/resume()``.
         public let isSuspended: Bool
+        /// The reason when the run was cancelled, also by its bag or agent; nil otherwise.
         public let cancelReason: CancelReason?
         /// Started and neither ended nor cancelled.
         public var isExecuting: Bool { ![.created, .ended, .cancelled].contains(stage) }
 
+        /// The stage and the attempt, such as `transferring, attempt 1`.
         public var description: String { "\(stage.rawValue), attempt \(attempt)\(cancelReason.map { " (\($0))" } ?? "")" }
     }
 }

@@ -102,9 +102,9 @@ extension RunCore {
         submitAttempt()
     }
 
-    /// The request as the rules want it sent.
+    /// Sends the request as the rules want it sent.
     ///
-    /// - Parameter isRepeated: the server has seen it already, in another form: what may be used once is renewed.
+    /// With `isRepeated` the server has seen it already, in another form: what may be used once is renewed.
     func send(_ forward: CacheForward, isRepeated: Bool = false) {
         let isRenewed = isRepeated && drive.authentication != nil
         guard forward.isChanged || drive.callersHeaders != nil || isRenewed else { return goToNetwork() }

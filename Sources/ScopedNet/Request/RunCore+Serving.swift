@@ -4,7 +4,7 @@ import Persistence
 
 /// A stored response becomes the exchange's response.
 extension RunCore {
-    /// - Parameter batch: of the network thread; nil elsewhere.
+    /// Delivers a stored response. `batch` is that of the network thread; nil elsewhere.
     func serve(_ answer: CachedAnswer, _ use: CacheUse, isValidated: Bool, batch: DeliveryBatch?) {
         // What an attempt has left, should one have come so far.
         drive.file?.discard()

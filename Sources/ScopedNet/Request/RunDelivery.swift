@@ -97,7 +97,7 @@ struct RunDelivery: ~Copyable {
 
     /// Says how the run ended, whose ending has been admitted, and then that it has.
     ///
-    /// - Parameter isFirstAdmitted: nothing has been called since the admission, which so is the first call's.
+    /// With `isFirstAdmitted` nothing has been called since the admission, which so is the first call's.
     static func end<Run: DeliveringRun>(
         _ run: Run, with outcome: RunOutcome, from first: Int = 0, isFirstAdmitted: Bool, on here: DeliveryLane
     ) {

@@ -70,7 +70,7 @@ package struct RunGate: Equatable, Hashable, Sendable {
         case alreadyEnded
     }
 
-    /// - Parameter keepsWork: the transfer goes on behind closed gates. Never so before the start: there is no work then.
+    /// Cancels the run. With `keepsWork` its transfer goes on in silence; never so before the start: there is no work then.
     package mutating func cancel(reason: UInt8, keepsWork: Bool = false) -> CancelAction {
         switch phase {
         case .created:

@@ -83,10 +83,14 @@ package struct RunHandlers: ~Copyable, Sendable {
 
 /// How a run ended; what `onEnd` is told.
 public enum EndReason: Sendable {
+    /// The value was delivered.
     case succeeded
+    /// The final error was delivered.
     case failed(NetworkError)
+    /// The run was cancelled, for this reason; neither success nor failure was called.
     case cancelled(CancelReason)
 
+    /// True for a cancellation, whatever the reason.
     public var isCancelled: Bool { if case .cancelled = self { true } else { false } }
 }
 

@@ -22,6 +22,7 @@ public struct SecretMask: Sendable, Hashable {
     /// Further names that carry a secret. In lower case.
     public let additionalNames: Set<String>
 
+    /// Makes a mask. Words and names are compared without regard to case; empty words are ignored.
     public init(words: [String] = SecretMask.defaultWords, additionalNames: Set<String> = []) {
         self.words = words.map { $0.lowercased() }.filter { !$0.isEmpty }
         self.additionalNames = Set(additionalNames.map { $0.lowercased() })

@@ -6,9 +6,12 @@ internal import Glibc
 /// `ISO-8859-1` and `US-ASCII` are windows-1252, as in every browser, because that is what is sent under those names. A byte order mark
 /// outranks the name.
 enum Charset {
-    /// Never fails: what is not valid becomes U+FFFD, and an unknown name is taken for UTF-8.
+    /// Decodes text. Never fails: what is not valid becomes U+FFFD, and an unknown name is taken for UTF-8.
     ///
-    /// - Parameter name: as `charset` gives it; nil when nothing is said.
+    /// - Parameters:
+    ///   - bytes: the text, with or without a byte order mark.
+    ///   - name: as `charset` gives it; nil when nothing is said.
+    /// - Returns: the text without its mark.
     static func text(_ bytes: [UInt8], named name: String?) -> String {
         if let (encoding, length) = mark(bytes) { return text(bytes[length...], encoding) }
         return text(bytes[...], name.map(encoding) ?? "UTF-8")
@@ -54,7 +57,7 @@ enum Charset {
         return converted(Array(bytes), by: converter, unit: encoding.hasPrefix("UTF-16") ? 2 : encoding.hasPrefix("UTF-32") ? 4 : 1)
     }
 
-    /// - Parameter unit: how much to leave out where the input is wrong, in bytes.
+    /// Converts the bytes; where the input is wrong, `unit` bytes are left out.
     private static func converted(_ bytes: [UInt8], by converter: iconv_t, unit: Int) -> String {
         var input = bytes
         var piece = [UInt8](repeating: 0, count: 16 << 10)

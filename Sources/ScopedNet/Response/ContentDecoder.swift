@@ -23,7 +23,7 @@ package final class ContentDecoder {
     private var links: [Link]
     private var failure: ContentDecodingError?
 
-    /// - Parameter stages: at least one, in the order in which they undo the codings.
+    /// Makes a decoder of at least one stage, in the order in which they undo the codings.
     init(stages: [any DecodingStage], limits: DecodingLimits) {
         self.links = stages.map { stage in
             Link(stage: stage, piece: .allocate(byteCount: Self.pieceSize, alignment: 16), meter: ExpansionMeter(limits: limits))

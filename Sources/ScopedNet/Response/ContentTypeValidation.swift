@@ -25,9 +25,8 @@ public struct ContentTypeValidation: Sendable, Hashable {
         ContentTypeValidation(kind: .adding(types.map { MediaTypePattern($0) }))
     }
 
-    /// - Parameters:
-    ///   - field: the value of `Content-Type`, if there is one.
-    ///   - expected: what the decoder expects; nil for everything.
+    /// Decides about a response. `field` is the value of `Content-Type`, if there is one, and `expected` what the decoder expects; nil for
+    /// everything.
     func accepts(_ field: String?, status: Int, isEmpty: Bool, expected: [MediaTypePattern]?) -> Bool {
         let patterns: [MediaTypePattern]
         switch kind {

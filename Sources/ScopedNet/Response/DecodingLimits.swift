@@ -21,6 +21,7 @@ public struct DecodingLimits: Sendable, Hashable {
     /// The number of decoded bytes below which ``maxRatio`` is not looked at. The default is 16 MiB.
     public var ratioAppliesAfterBytes: Int
 
+    /// Makes limits; the defaults are those of ``default``.
     public init(maxOutputBytes: Int? = nil, maxRatio: Int? = 500, ratioAppliesAfterBytes: Int = 16 << 20) {
         self.maxOutputBytes = maxOutputBytes
         self.maxRatio = maxRatio

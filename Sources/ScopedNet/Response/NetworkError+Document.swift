@@ -19,6 +19,7 @@ extension NetworkError {
 
     /// A problem document, `application/problem+json` (RFC 9457). What it leaves out is nil.
     public struct ProblemDetails: Document, Hashable {
+        /// `application/problem+json` alone.
         public static let mediaTypes: Set<String> = ["application/problem+json"]
 
         /// A URI reference that identifies the kind of problem; `about:blank` where nothing is said.
@@ -34,6 +35,7 @@ extension NetworkError {
         /// All other members.
         public let extensions: [String: JSONValue]
 
+        /// The explanation, else the summary.
         public var message: String? { detail ?? title }
 
         /// Members of another type than RFC 9457 gives them are ignored, as it demands (section 3.1).
@@ -82,5 +84,6 @@ extension NetworkError {
 }
 
 extension NetworkError.Document {
+    /// Any media type.
     public static var mediaTypes: Set<String> { [] }
 }

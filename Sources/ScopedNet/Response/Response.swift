@@ -13,7 +13,9 @@ public struct Response<Value: Sendable>: Sendable {
     /// - Parameter any: what a run with a decoder for `Value` ended in.
     package init(_ any: AnyResponse) { known = any.of(Value.self) }
 
+    /// The value that the decoder made of the body.
     public var value: Value { known.value }
+    /// The status line and fields.
     public var head: ResponseHead { known.parts.head }
     /// The decoded body bytes; empty for files and streams.
     public var body: Data { known.parts.body }
@@ -23,10 +25,12 @@ public struct Response<Value: Sendable>: Sendable {
     public var attempts: [TransferMetrics] { known.parts.attempts.all }
     /// The URL that answered, after redirects.
     public var url: String { known.parts.url }
+    /// The origin of the response: the network, or the cache.
     public var source: Source { known.parts.source }
     /// What the response cache did about it (RFC 9211); nil without a cache.
     public var cacheStatus: ResponseCache.Status? { known.parts.cacheStatus }
 
+    /// The status code, such as 200.
     public var status: Int { head.status }
     /// The header fields, parsed anew at each call: keep the result when you need several.
     public var headers: HTTPFields { head.headers }
@@ -60,6 +64,7 @@ extension Response: CustomStringConvertible {
 
 /// Where a response came from.
 public enum ResponseSource: Sendable, Hashable {
+    /// From a server.
     case network
     /// From the cache; no server was asked first, none could be, or its answer was an error.
     case cache

@@ -31,9 +31,7 @@ extension ResponseDecoder where Value == String {
     /// (encoding.spec.whatwg.org).
     public static var text: ResponseDecoder<String> { text(default: "UTF-8") }
 
-    /// Text, in the encoding that a byte order mark or `charset` names.
-    ///
-    /// - Parameter charset: the encoding where nothing is said.
+    /// Text, in the encoding that a byte order mark or `charset` names, else in `charset`.
     public static func text(default charset: String) -> ResponseDecoder<String> {
         ResponseDecoder<String>({ (head: ResponseHead, body: Data) in
             Charset.text([UInt8](body), named: head.contentType?["charset"] ?? charset)
@@ -49,6 +47,7 @@ extension NetworkError {
 
         package init(expected: String) { self.expected = expected }
 
+        /// One line that names the type that was expected.
         public var description: String { "the body is empty, and \(expected) was expected" }
     }
 }
@@ -59,7 +58,7 @@ extension ResponseDecoder where Value: Decodable {
     /// An empty body, or one of white space, is nil for an optional value and ``JSONValue/null`` for a ``JSONValue``, and else an
     /// ``NetworkError/EmptyBody``.
     ///
-    /// - Parameter decoder: makes the decoder of each response; by default that of the session (``Session/Configuration/json``).
+    /// The closure makes the decoder of each response; by default it is that of the session (``Session/Configuration/json``).
     public static func json(_ type: Value.Type = Value.self, decoder: (@Sendable () -> JSONDecoder)? = nil) -> ResponseDecoder<Value> {
         if let decoder { return reading(by: decoder).asking(for: "application/json") }
         return reading(by: JSONCoding.standard.decoder).adapting { reading(by: $0.decoder) }.asking(for: "application/json")
@@ -78,7 +77,7 @@ extension ResponseDecoder where Value: Decodable {
     ///
     /// An empty body is nil for an optional value, and else an ``NetworkError/EmptyBody``.
     ///
-    /// - Parameter decoder: made anew for each response.
+    /// The closure makes the decoder of each response.
     public static func propertyList(
         _ type: Value.Type = Value.self, decoder: @escaping @Sendable () -> PropertyListDecoder = { PropertyListDecoder() }
     ) -> ResponseDecoder<Value> {
@@ -105,7 +104,8 @@ extension ResponseDecoder where Value == JSONValue {
     ///   - shape: what it must look like; what does not is a ``JSONShape/ShapeError``. An empty body is ``JSONValue/null`` all the same. Default:
     ///     anything goes.
     ///   - removesNulls: see ``JSONValue/removingNulls()``; done after the check. Default: false.
-    ///   - allowsFragments: whether a document may be a lone string, number, boolean or null, as RFC 8259 has it. Default: true.
+    ///   - allowsFragments: true, the default, where a document may be a lone string, number, boolean or null, as RFC 8259 has it.
+    /// - Returns: a decoder of ``JSONValue``.
     public static func json(
         _ shape: JSONShape = .any, removesNulls: Bool = false, allowsFragments: Bool = true
     ) -> ResponseDecoder<JSONValue> {

@@ -38,7 +38,8 @@ public struct ResponseDecoder<Value: Sendable>: Sendable {
         self.init(decode, types: nil, isImmediate: true, wantsBody: wantsBody)
     }
 
-    /// - Parameter place: gets the path of the file the body was put in; without one, as where decoders are combined, the body.
+    /// Makes a decoder for a value that may be a file. `place` gets the path of the file the body was put in; without one, as where
+    /// decoders are combined, the body.
     static func placing(_ place: @escaping @Sendable (_ path: String?, Data) -> Value) -> ResponseDecoder {
         ResponseDecoder(make: { _, body in place(nil, body) }, any: AnyDecoder(placing: place))
     }
@@ -130,6 +131,7 @@ extension NetworkError {
         /// What each member threw, in their order.
         public let errors: [any Error]
 
+        /// The number and error of each decoder, in the order in which they were tried.
         public var description: String {
             errors.isEmpty
                 ? "there is no decoder" : errors.enumerated().map { "decoder \($0.offset + 1): \($0.element)" }.joined(separator: "; ")

@@ -50,6 +50,7 @@ public struct ResponseHead: Sendable {
     /// What the server wrote after the status; empty on HTTP/2.
     public var reasonPhrase: String { ResponseHeadParser.text(bytes[..<fieldsStart]) }
 
+    /// True for 200 to 299.
     public var isSuccess: Bool { (200..<300).contains(status) }
 
     /// Every field, parsed anew at each call: keep the result when you need several.
@@ -74,5 +75,6 @@ public struct ResponseHead: Sendable {
 }
 
 extension ResponseHead: CustomStringConvertible {
+    /// The status line without the fields, such as `HTTP/1.1 404 Not Found`.
     public var description: String { "HTTP/\(version) \(status)\(reasonPhrase.isEmpty ? "" : " " + reasonPhrase)" }
 }

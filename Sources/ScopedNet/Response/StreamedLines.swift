@@ -7,7 +7,9 @@
 /// A line ends with `\n` or `\r\n`, which is not part of it; the last one may have no end. Bytes are read as UTF-8, and those that are not
 /// valid become U+FFFD.
 public struct StreamedLines: AsyncSequence, Sendable {
+    /// A line without its end.
     public typealias Element = String
+    /// The error of the transfer; a line beyond the limit is `bodyTooLarge`.
     public typealias Failure = NetworkError
 
     private let bytes: StreamedResponse.Bytes
@@ -18,8 +20,10 @@ public struct StreamedLines: AsyncSequence, Sendable {
         self.limit = limit
     }
 
+    /// Makes the iterator. One alone gets the lines.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes, limit: limit) }
 
+    /// An iteration over the lines. Dropping it early stops the transfer.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var pieces: StreamedResponse.Bytes.AsyncIterator
         private var splitter: LineSplitter
@@ -51,6 +55,7 @@ public struct StreamedLines: AsyncSequence, Sendable {
             return nil
         }
 
+        /// Returns the next line; nil at the end of the body.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> String? { try await next() }
 
         private mutating func take(_ step: LineSplitter.Step) throws(NetworkError) -> String? {
@@ -67,9 +72,7 @@ extension StreamedResponse.Bytes {
     /// The lines of the body, each of at most a mebibyte.
     public var lines: StreamedLines { lines(maxBytes: 1 << 20) }
 
-    /// The lines of the body.
-    ///
-    /// - Parameter maxBytes: the most bytes of a line, its end not counted; a longer one is `bodyTooLarge`.
+    /// The lines of the body. `maxBytes` is the most bytes of a line, its end not counted; a longer one is `bodyTooLarge`.
     public func lines(maxBytes: Int) -> StreamedLines { StreamedLines(self, limit: maxBytes) }
 }
 

@@ -335,9 +335,9 @@ private struct TakenList: @unchecked Sendable {
     let head: Unmanaged<BagMember>?
     let count: Int
 
-    /// All gates close before anything is torn down: a closure released here may look at its siblings.
+    /// Cancels all members, and gives the bags among them to `children`, which the caller ends.
     ///
-    /// - Parameter children: gets the bags among the members, which the caller ends.
+    /// All of them are cancelled before anything is torn down: a closure released here may look at its siblings.
     func cancel(_ reason: CancelReason, _ children: inout [BagStorage]) -> DeallocBag.CancelSummary {
         StepDoor.pass(.listTaken, 0)
         var summary = DeallocBag.CancelSummary()

@@ -10,8 +10,10 @@ extension Task: Cancellable {}
 public final class AnyCancellable: Cancellable {
     private let action: Lock<(@Sendable () -> Void)?>
 
+    /// Makes a cancel method of a closure, which is released with its call or with this object, whichever comes first.
     public init(_ action: @escaping @Sendable () -> Void) { self.action = Lock(action) }
 
+    /// Calls the closure on this thread; later calls do nothing.
     public func cancel() {
         let action = self.action.withLock { action in
             defer { action = nil }
@@ -28,6 +30,7 @@ extension DeallocBag {
         public var cancelled = 0
         /// One call of these was already admitted and may be running on another thread.
         public var callbackRunning = 0
+        /// These had ended before, or were never started.
         public var alreadyEnded = 0
         /// Cancelled like ``cancelled``: nothing of these starts any more. They are torn down in the background because there are many.
         public var tearingDown = 0

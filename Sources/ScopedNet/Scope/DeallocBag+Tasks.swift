@@ -18,8 +18,10 @@ extension DeallocBag {
     /// called, nor when the owner is gone. Call it on an actor that is not the owner: an actor is kept by its own tasks.
     ///
     /// - Parameters:
-    ///   - owner: what the closures are handed.
+    ///   - owner: the object that the closures are handed.
     ///   - isRunning: true from now until the steps have ended, also by a cancel, as long as the owner is there. Default: nil.
+    ///   - isolation: the actor of the caller, where steps and closures run.
+    ///   - priority: the task's; the caller's by default.
     ///   - steps: may throw anything.
     ///   - onSuccess: called once with their value.
     ///   - onFailure: called once with their error, unless that is a cancellation. Default: nothing.

@@ -20,7 +20,8 @@ public final class DeallocBag: Sendable {
     /// What events and the census call this bag.
     public var label: String { storage.label }
 
-    /// - Parameter label: names the scope in the census and in events; the file and line where the bag was made by default.
+    /// Makes an empty bag. The label names the scope in the census and in events; by default it is the file and line where the bag was
+    /// made.
     public convenience init(label: String? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         self.init(storage: BagStorage(label: label ?? "\(fileID):\(line)"), link: nil, origin: CodeOrigin(fileID, line))
     }

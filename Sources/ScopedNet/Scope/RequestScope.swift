@@ -3,6 +3,7 @@ public struct RequestScope: ~Copyable, Sendable {
     /// The bag of this scope; it ends with it.
     public let bag: DeallocBag
 
+    /// Makes a scope with an empty bag. The label names it in events; by default it is the file and line of the call.
     public init(label: String? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         bag = DeallocBag(label: label, fileID: fileID, line: line)
     }

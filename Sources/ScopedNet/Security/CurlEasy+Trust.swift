@@ -66,9 +66,7 @@ extension CurlEasy {
 }
 
 extension CurlError {
-    /// The error of a server that was not believed; nil for any other.
-    ///
-    /// - Parameter suspected: what libcurl's own code and text say.
+    /// The error of a server that was not believed; nil for any other. `suspected` follows from libcurl's own code and text.
     func trustError(_ suspected: NetworkError.Code, _ text: String) -> NetworkError? {
         let found: SecurityPolicy.TrustFailure
         if let failure = easy.trustCheck?.failure, Self.endsHandshake(code) {

@@ -33,7 +33,7 @@ struct HostPatterns<Value> {
         }
     }
 
-    /// - Parameter host: as in a URL; brackets, case and a dot at the end make no difference.
+    /// Finds the value for a host as in a URL; brackets, case and a dot at the end make no difference.
     func closest(to host: String) -> Value? {
         if let address = IPLiteral(host) { return addresses[address] }
         let name = Self.normalized(host)

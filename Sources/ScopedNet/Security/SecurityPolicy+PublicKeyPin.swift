@@ -16,5 +16,6 @@ extension SecurityPolicy {
 }
 
 extension SecurityPolicy.PublicKeyPin: ExpressibleByStringLiteral {
+    /// Makes a pin of a hash in base64, as ``sha256(_:)`` takes it.
     public init(stringLiteral value: String) { self = .sha256(value) }
 }

@@ -29,6 +29,7 @@ extension SecurityPolicy {
 
         var publicKeyDigest: [UInt8]? { fields.map { MessageDigest.sha256.hash($0.publicKey) } }
 
+        /// The same as ``subject``.
         public var description: String { subject }
     }
 }

@@ -16,7 +16,9 @@ extension SecurityPolicy {
 
         /// Who should have been proven: the host of the URL, or the proxy where that one speaks TLS. No brackets.
         public let host: String
+        /// The port of that server or proxy.
         public let port: Int
+        /// The cause; it decides the code of the error.
         public let reason: Reason
         /// True where the request went on (``SecurityPolicy/Mode/reportOnly``).
         public let isReportOnly: Bool
@@ -28,6 +30,7 @@ extension SecurityPolicy {
         /// TLS library kept it to itself.
         public let chain: [SecurityPolicy.ServerCertificate]
 
+        /// One line with host and cause, such as `the certificate of example.com was rejected: certificate has expired`.
         public var description: String {
             switch reason {
             case .untrusted, .expired: "the certificate of \(host) was rejected: \(verifyText)"

@@ -44,8 +44,10 @@ enum TrustCallbacks {
         Unmanaged<TrustCheck>.fromOpaque(content)._withUnsafeGuaranteedRef(use)
     }
 
-    /// - Parameter toleratesCut: a connection that ends without close_notify is taken for one that the peer has closed.
-    /// - Returns: false when there was no memory; the connection must not be made then.
+    /// Installs the callbacks of a check in an SSL_CTX.
+    ///
+    /// With `toleratesCut` a connection that ends without close_notify is taken for one that the peer has closed. Returns false when there
+    /// was no memory; the connection must not be made then.
     static func install(_ check: TrustCheck, in context: OpaquePointer, toleratesCut: Bool) -> Bool {
         let place = place
         guard place >= 0 else { return false }

@@ -11,8 +11,9 @@ public struct AcceptLanguage: Sendable, Hashable {
     /// As many as there are weights with one digit that say more than "rather not": 1, 0.9 … 0.5.
     private static let maxTags = 6
 
+    /// Makes the field of language tags; nil where none is left.
+    ///
     /// - Parameter tags: texts that are no language tag, and repeated ones, are left out.
-    /// - Returns: nil where none is left.
     public init?(tags: [String]) {
         var seen: Set<String> = []
         let good = tags.filter { Self.isTag($0) && seen.insert($0.lowercased()).inserted }
@@ -20,11 +21,11 @@ public struct AcceptLanguage: Sendable, Hashable {
         self.tags = Array(good.prefix(Self.maxTags))
     }
 
-    /// What the variables of locale(7) say: `LANGUAGE`, a list with colons, and else the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is
-    /// set. `de_AT.UTF-8@euro` is `de-AT`.
+    /// Makes the field of the variables of locale(7): `LANGUAGE`, a list with colons, and else the first of `LC_ALL`, `LC_MESSAGES` and
+    /// `LANG` that is set. `de_AT.UTF-8@euro` is `de-AT`.
     ///
-    /// - Returns: nil for the locales C and POSIX, which are no language (`LANGUAGE` then does not count, as in gettext(3)), and where nothing
-    ///   is set.
+    /// It is nil for the locales C and POSIX, which are no language (`LANGUAGE` then does not count, as in gettext(3)), and where nothing
+    /// is set.
     public init?(environment: [String: String]) {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
         guard locale != "C", locale != "POSIX" else { return nil }

@@ -87,6 +87,7 @@ extension JSONCoding {
         /// - Parameters:
         ///   - decode: reads a date; what it throws fails the decoding.
         ///   - encode: writes a date; what it throws fails the encoding.
+        /// - Returns: a form for ``JSONCoding/init(keys:dates:)``.
         public static func custom(
             decode: @escaping @Sendable (any Decoder) throws -> Date, encode: @escaping @Sendable (Date, any Encoder) throws -> Void
         ) -> Dates {

@@ -8,11 +8,15 @@
 /// Members an object has besides are of no interest. A member must be there, but may be null, unless it says otherwise; an element of an array
 /// may not.
 public indirect enum JSONShape: Sendable, Hashable {
+    /// Anything, null included.
     case any
+    /// A string; an empty one, too.
     case string
+    /// A number, with a fraction or without.
     case number
     /// A number without a fraction.
     case integer
+    /// True or false.
     case bool
     /// The members that must be there. One that is ``optional(_:)`` may be missing.
     case object([String: JSONShape])
@@ -72,6 +76,7 @@ extension JSONShape: ExpressibleByDictionaryLiteral {
 }
 
 extension JSONShape: CustomStringConvertible {
+    /// The shape in words, as mismatches show it, such as `an array`.
     public var description: String {
         switch self {
         case .any: "anything"
@@ -92,10 +97,12 @@ extension JSONShape {
     public struct Mismatch: Sendable, Hashable, CustomStringConvertible {
         /// Members and indices from the top, which is `$`: `$.users[3].name`.
         public let path: String
+        /// The shape in words, such as `a string`.
         public let expected: String
         /// Nil when it is missing.
         public let found: JSONValue?
 
+        /// The path, what was expected there and the kind of value that was found. The value itself is not shown.
         public var description: String {
             guard let found else { return "\(path) is missing, and should be \(expected)" }
             return "\(path) should be \(expected), and is \(found.kind)"
@@ -106,8 +113,10 @@ extension JSONShape {
 extension JSONShape {
     /// A document is well-formed JSON, and not what was expected.
     public struct ShapeError: Error, CustomStringConvertible {
+        /// The mismatches in the order of the shape, at most 20.
         public let mismatches: [JSONShape.Mismatch]
 
+        /// All mismatches in one line.
         public var description: String { mismatches.map(\.description).joined(separator: "; ") }
     }
 }

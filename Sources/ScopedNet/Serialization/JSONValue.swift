@@ -1,11 +1,16 @@
 /// A JSON document as a value (RFC 8259): for requests and responses without a type of their own.
 public enum JSONValue: Sendable, Hashable {
+    /// `null`.
     case null
+    /// `true` or `false`.
     case bool(Bool)
     /// A number without fraction or exponent that fits.
     case integer(Int64)
+    /// Any other number. One that is not finite fails when the document is written.
     case double(Double)
+    /// Text.
     case string(String)
+    /// Values in order.
     case array([JSONValue])
     /// The order of members is not kept; the library writes them in ascending order of their names.
     case object([String: JSONValue])
@@ -47,11 +52,17 @@ extension JSONValue {
 extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// Makes ``null`` of `nil`.
     public init(nilLiteral: ()) { self = .null }
+    /// Makes a truth value.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// Makes a whole number.
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// Makes a number with a fraction.
     public init(floatLiteral value: Double) { self = .double(value) }
+    /// Makes text.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// Makes an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
     /// Of equal names the last one counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {

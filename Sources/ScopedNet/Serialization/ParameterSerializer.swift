@@ -22,33 +22,40 @@ public struct ParameterSerializer: Sendable {
     /// `application/x-www-form-urlencoded`. A request without parameters has an empty body of that type.
     public static let form = ParameterSerializer(.form(.utf8))
 
-    /// - Parameter encoding: of the bytes of the body. It makes a difference only for a ``query`` of your own that leaves letters unescaped;
-    ///   what has no form in it is `invalidParameters`.
+    /// A form whose bytes are in another encoding than UTF-8.
+    ///
+    /// The encoding makes a difference only for a ``query`` of your own that leaves letters unescaped; what has no form in it is
+    /// `invalidParameters`.
     public static func form(encoding: String.Encoding) -> ParameterSerializer { ParameterSerializer(.form(encoding)) }
 
     /// `application/json`, members in ascending order. A request without parameters has neither body nor type.
     public static let json = json(formatting: .sortedKeys)
 
-    /// - Parameter formatting: `.withoutEscapingSlashes`, say; a slash is written `\/` without it.
+    /// A JSON document with formatting of your own: `.withoutEscapingSlashes`, say; a slash is written `\/` without it.
     public static func json(formatting: JSONEncoder.OutputFormatting) -> ParameterSerializer { ParameterSerializer(.json(formatting)) }
 
     /// A format of your own. A request without parameters has neither body nor type.
     ///
-    /// - Parameter write: makes the body; runs where the request is made. What it throws is the `underlying` error of `invalidParameters`.
+    /// The closure makes the body; it runs where the request is made. What it throws is the `underlying` error of `invalidParameters`.
     public static func custom(contentType: String, _ write: @escaping @Sendable (Parameters) throws -> Data) -> ParameterSerializer {
         ParameterSerializer(.custom(contentType: contentType, write))
     }
 
     /// What a request becomes.
     public struct Output: Sendable {
+        /// The URL, with the parameters in its query where the method wants them there.
         public var url: String
         /// Nil where the parameters are in the URL, or where there is nothing to send.
         public var body: RequestBody?
     }
 
+    /// Writes parameters into a URL or a body.
+    ///
     /// - Parameters:
     ///   - parameters: nil for a request without; an empty set is none in a URL, and an empty form or object in a body.
+    ///   - method: decides about the place: the URL for GET, HEAD and DELETE, else the body.
     ///   - url: absolute, or relative to what it will be resolved against.
+    /// - Returns: the URL and the body to send.
     /// - Throws: ``NetworkError`` with code `invalidParameters`.
     public func serialize(_ parameters: Parameters?, method: HTTPRequest.Method, url: String) throws(NetworkError) -> Output {
         try parameters?.check()

@@ -10,9 +10,13 @@ public import FoundationEssentials
 public enum ParameterValue: Sendable, Hashable {
     /// A name alone in a query or form, an empty part in multipart, `null` in JSON.
     case null
+    /// A truth value; see ``Parameters/Style/booleans`` for its form in queries.
     case bool(Bool)
+    /// A whole number.
     case integer(Int64)
+    /// A number with a fraction. One without is written without a point in queries.
     case double(Double)
+    /// Text, percent-encoded in queries and forms.
     case string(String)
     /// Bytes: percent-encoded in a query, as they are in multipart; JSON has no such thing.
     case data(Data)
@@ -74,11 +78,17 @@ extension ParameterValue: Encodable {
 extension ParameterValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// Makes ``null`` of `nil`.
     public init(nilLiteral: ()) { self = .null }
+    /// Makes a truth value.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// Makes a whole number.
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// Makes a number with a fraction.
     public init(floatLiteral value: Double) { self = .double(value) }
+    /// Makes text.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// Makes an array, written in its order.
     public init(arrayLiteral elements: ParameterValue...) { self = .array(elements) }
     /// Of equal names the last one counts.
     public init(dictionaryLiteral elements: (String, ParameterValue)...) {

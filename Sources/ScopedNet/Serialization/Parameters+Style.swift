@@ -10,6 +10,7 @@ extension Parameters {
     /// Scalars: true and false are `1` and `0`, a double without a fraction has no point, null is the name without `=`, an empty string the name
     /// with it. Empty arrays, sets and objects leave nothing behind.
     public struct Style: Sendable, Hashable {
+        /// The names of an array's elements.
         public enum Arrays: Sendable, Hashable {
             /// `name[]=a&name[]=b`.
             case brackets
@@ -17,6 +18,7 @@ extension Parameters {
             case repeated
         }
 
+        /// The words for truth values.
         public enum Booleans: Sendable, Hashable {
             /// `1` and `0`.
             case numbers
@@ -31,6 +33,7 @@ extension Parameters {
         /// Whether an empty array is `name[]=`, or `name=` with ``Arrays/repeated``. Default: false, it leaves nothing.
         public var writesEmptyArrays = false
 
+        /// Makes the style of AFNetworking.
         public init() {}
 
         /// Deeper than any server reads, and far from the end of a stack.

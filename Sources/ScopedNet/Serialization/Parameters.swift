@@ -37,11 +37,13 @@ public struct Parameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         if let failure { throw failure.error }
     }
 
-    /// The coded members of a value, such as a struct of options. A nil property is left out, as its synthesized `encode(to:)` does.
+    /// Takes the coded members of a value, such as a struct of options. A nil property is left out, as its synthesized `encode(to:)` does.
     ///
-    /// - Parameter dates: how dates are written; by default as RFC 3339 has it.
-    /// - Throws: ``NetworkError`` with code `invalidParameters` for what is no set of named members, such as an array, a number or a string, for
-    ///   a date that is ``Parameters/Dates/refused``, and for what `encode(to:)` throws (as `underlying`).
+    /// - Parameters:
+    ///   - value: anything with named members.
+    ///   - dates: the form of dates; by default that of RFC 3339.
+    /// - Throws: ``NetworkError`` with code `invalidParameters` for what is no set of named members, such as an array, a number or a
+    ///   string, for a date that is ``Parameters/Dates/refused``, and for what `encode(to:)` throws (as `underlying`).
     public init(_ value: some Encodable, dates: Parameters.Dates = .iso8601) throws(NetworkError) {
         guard case .object(let values) = try ParameterEncoder(dates: dates).encode(value) else {
             throw .invalidParameters("\(type(of: value)) has no named members")
@@ -49,6 +51,7 @@ public struct Parameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         self.values = values
     }
 
+    /// True when there is no parameter.
     public var isEmpty: Bool { values.isEmpty }
 
     /// Nil for a name that is not there; `.null` is a value.

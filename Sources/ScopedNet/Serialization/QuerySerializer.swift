@@ -21,8 +21,8 @@ public struct QuerySerializer: Sendable {
 
     /// A form of your own, such as that of a server that wants indices. It has to escape what needs it.
     ///
-    /// - Parameter write: not called where there are no parameters. What it throws ends the request before it is sent, as the `underlying` error
-    ///   of `invalidParameters`. Runs where the request is made.
+    /// The closure is not called where there are no parameters. It runs where the request is made. What it throws ends the request before
+    /// it is sent, as the `underlying` error of `invalidParameters`.
     public static func custom(_ write: @escaping @Sendable (Parameters) throws -> String) -> QuerySerializer {
         QuerySerializer(write: write)
     }
@@ -39,9 +39,12 @@ public struct QuerySerializer: Sendable {
         }
     }
 
-    /// The URL with the query in it: behind the one it has, and before its fragment. An empty query changes nothing.
+    /// Puts the query into a URL: behind the one it has, and before its fragment. An empty query changes nothing.
     ///
-    /// - Parameter url: an absolute or a relative one, as text.
+    /// - Parameters:
+    ///   - parameters: those of the query.
+    ///   - url: an absolute or a relative one, as text.
+    /// - Returns: the URL as text.
     /// - Throws: ``NetworkError`` with code `invalidParameters`, also for a query of your own with a `#`, which would end it.
     public func appending(_ parameters: Parameters, to url: String) throws(NetworkError) -> String {
         let query = try string(from: parameters)

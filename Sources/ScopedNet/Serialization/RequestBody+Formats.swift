@@ -5,7 +5,7 @@ extension RequestBody {
 
     /// Bytes of a named type, which is sent as `Content-Type` unless request or session have one of their own. Can be sent again.
     ///
-    /// - Parameter contentType: such as `text/csv; charset=utf-8`. A text that is no value of a field fails the start with `invalidHeader`.
+    /// The type is one such as `text/csv; charset=utf-8`. A text that is no value of a field fails the start with `invalidHeader`.
     public static func data(_ data: Data, contentType: String) -> RequestBody {
         orFailing { () throws(NetworkError) in try checked(data, contentType: contentType) }
     }
@@ -13,7 +13,7 @@ extension RequestBody {
     /// A JSON document (`application/json`) of any `Encodable` value. It is encoded where the request is made, on the caller's thread; what
     /// does not encode fails the start with `invalidParameters`. Can be sent again.
     ///
-    /// - Parameter encoder: makes the encoder; by default that of the session (``Session/Configuration/json``).
+    /// The closure makes the encoder; by default it is that of the session (``Session/Configuration/json``).
     public static func json(_ value: some Encodable & Sendable, encoder: (@Sendable () -> JSONEncoder)? = nil) -> RequestBody {
         RequestBody(
             deferred: DeferredJSON { coding in

@@ -2,13 +2,15 @@ import Glibc
 
 /// A program, as the field `User-Agent` names it (RFC 9110 section 10.1.5): `feedreader/2.1 (Linux 6.1.0-18-amd64; x86_64)`. (pure)
 public struct UserAgent: Sendable, Hashable {
+    /// The value of the field, such as `feedreader/2.1 (Linux 6.1.0-18-amd64; x86_64)`.
     public let fieldValue: String
 
+    /// Makes the field of a program; nil where nothing of the name is left.
+    ///
     /// - Parameters:
     ///   - product: the program's name. What a product's name cannot hold (spaces, letters beyond ASCII) is left out.
     ///   - version: likewise; none where it is nil or nothing is left.
     ///   - system: the comment, ASCII without controls and parentheses; ``currentSystem`` by default, none where it is nil.
-    /// - Returns: nil where nothing of the name is left.
     public init?(product: String, version: String? = nil, system: String? = UserAgent.currentSystem) {
         let name = Self.token(product)
         guard !name.isEmpty else { return nil }

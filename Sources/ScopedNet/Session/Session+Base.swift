@@ -7,9 +7,7 @@ extension Session {
     /// let api = Session("https://api.example.com/v1/", json: JSONCoding(keys: .snakeCase, dates: .iso8601))
     /// ```
     ///
-    /// - Parameters:
-    ///   - baseURL: see ``Session/Configuration/baseURL``; end it with a slash.
-    ///   - json: the coding of JSON.
+    /// The URL is that of ``Session/Configuration/baseURL``; end it with a slash.
     public convenience init(_ baseURL: String, json: JSONCoding = .standard, fileID: StaticString = #fileID, line: Int = #line) {
         self.init(baseURL: baseURL, json: json, fileID: fileID, line: line)
     }

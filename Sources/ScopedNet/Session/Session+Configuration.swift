@@ -41,9 +41,12 @@ extension Session {
         package var deliveryTarget: (any DeliveryTarget)?
         package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
+        /// Makes a configuration with the defaults.
+        ///
         /// - Parameters:
         ///   - customTransport: sends the requests; nil, the default, for libcurl. Tests put a mock here.
-        ///   - agent: who retains them; ``RequestAgent/shared`` by default.
+        ///   - agent: retains the running requests; ``RequestAgent/shared`` by default.
+        ///   - deliveryQueue: the queue of callbacks that belong to no actor; nil, the default, for a private serial one.
         public init(customTransport: (any Transport)? = nil, agent: RequestAgent = .shared, deliveryQueue: DispatchQueue? = nil) {
             self.customTransport = customTransport
             self.agent = agent
@@ -61,6 +64,7 @@ extension Session.Configuration {
         set { connection.limits = newValue }
     }
 
+    /// The trust in servers and the client's identity: ``ConnectionSettings/tls`` of ``connection``.
     public var tls: TLSConfiguration {
         get { connection.tls }
         set { connection.tls = newValue }
@@ -72,6 +76,7 @@ extension Session.Configuration {
         set { connection.security = newValue }
     }
 
+    /// The way out to the network: ``ConnectionSettings/proxy`` of ``connection``. Default: the one that the environment names.
     public var proxy: ProxyConfiguration {
         get { connection.proxy }
         set { connection.proxy = newValue }

@@ -10,8 +10,11 @@ extension Session {
     ///
     /// - Parameters:
     ///   - requests: of this session or of others.
-    ///   - limit: how many are started at a time, at least 1. Default: all at once; the session's limits on connections hold anyway.
+    ///   - limit: the number that is started at a time, at least 1. Default: all at once; the session's limits on connections hold anyway.
     ///   - bag: ends the requests too, if given.
+    ///   - fileID: the origin of the runs, for observers.
+    ///   - line: the origin of the runs, for observers.
+    /// - Returns: the values, in the order of the requests.
     /// - Throws: the error that came first.
     public func values<Value: Sendable>(
         of requests: some Sequence<Request<Value>>, atMost limit: Int = .max, in bag: DeallocBag? = nil, fileID: StaticString = #fileID,

@@ -9,7 +9,9 @@ public final class Session: Sendable {
     /// The defaults, for programs that need nothing else.
     public static let shared = Census.unseen { Session() }
 
+    /// The settings the session was made with. To change one, derive a session (``with(_:)``).
     public let configuration: Configuration
+    /// The agent of the configuration, which retains the session's running requests.
     public var agent: RequestAgent { configuration.agent }
 
     package let link: TransportLink
@@ -36,6 +38,7 @@ public final class Session: Sendable {
         var compressed: HeaderBlock?
     }
 
+    /// Makes a session with a transport of its own, unless the configuration has one. Sessions derived from it (``with(_:)``) share it.
     public convenience init(configuration: Configuration = Configuration(), fileID: StaticString = #fileID, line: Int = #line) {
         self.init(configuration: configuration, link: TransportLink(configuration), origin: CodeOrigin(fileID, line))
         warn(after: nil)

@@ -9,14 +9,20 @@ public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
     public let curlVersionNumber: UInt32
     /// "OpenSSL/3.0.19"; empty without TLS.
     public let tlsLibrary: String
+    /// HTTP/2 over TLS; without it everything is HTTP/1.1.
     public let hasHTTP2: Bool
+    /// HTTP/3. No request asks for it at present.
     public let hasHTTP3: Bool
+    /// Addresses of IPv6.
     public let hasIPv6: Bool
+    /// Sockets of unix(7), for ``ConnectionSettings/unixSocketPath``.
     public let hasUnixSockets: Bool
+    /// Name resolution that does not block the network thread.
     public let hasAsynchronousDNS: Bool
     /// Content codings this library decodes by itself.
     public let contentCodings: [String]
 
+    /// The capabilities of this process. Initializes libcurl at the first call.
     public static let current = Capabilities()
 
     private init() {
@@ -57,6 +63,7 @@ public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
     /// libcurl verifies with the OpenSSL this library is linked to. Of another one the callbacks would be called with strange pointers.
     package var sharesOpenSSL: Bool { tlsLibrary == "OpenSSL/" + String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
 
+    /// A table for people, one line for each capability.
     public var description: String {
         func mark(_ available: Bool, _ name: String, otherwise: String) -> String {
             available ? "  yes  \(name)" : "  no   \(name): \(otherwise)"

@@ -1,14 +1,18 @@
-/// The settings of a connection pool. Sessions whose settings are equal share one transport, thread and pool.
+/// The settings of a connection pool. A session and those derived from it share one pool as long as their settings are equal.
 public struct ConnectionSettings: Sendable, Hashable {
+    /// The trust in servers and the client's identity. Default: the system's authorities, TLS 1.2 at least.
     public var tls = TLSConfiguration()
     /// Pins: the certificates or keys that certain hosts must show. Default: none, the system decides.
     public var security = SecurityPolicy()
+    /// The proxy. Default: the one that the environment names.
     public var proxy = ProxyConfiguration.environment
+    /// The limits on connections and waiting requests.
     public var limits = ConnectionLimits()
     /// Every connection goes to this socket instead (unix(7)); host names are still sent and verified.
     public var unixSocketPath: String?
     /// The address or interface to send from.
     public var localAddress: String?
+    /// The family of addresses to connect to. Default: both, IPv6 first (RFC 8305).
     public var addressFamily = AddressFamily.any
     /// The time before the other address family is tried as well (RFC 8305). Default: 200 ms.
     public var happyEyeballsDelay: Duration = .milliseconds(200)
@@ -16,8 +20,10 @@ public struct ConnectionSettings: Sendable, Hashable {
     /// The rule for the addresses that may be connected to. Nil, the default: all.
     public var addressFilter: AddressFilter?
 
+    /// `any` takes the first of both families that answers.
     public enum AddressFamily: Sendable, Hashable { case any, ipv4, ipv6 }
 
+    /// Makes the default settings.
     public init() {}
 }
 
@@ -35,5 +41,6 @@ public struct ConnectionLimits: Sendable, Hashable {
     /// The time that an idle connection is kept. Default: 118 s, as libcurl.
     public var idleLifetime: Duration = .seconds(118)
 
+    /// Makes the default limits.
     public init() {}
 }

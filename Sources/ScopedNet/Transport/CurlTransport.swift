@@ -5,9 +5,11 @@
 public final class CurlTransport: Transport {
     private enum State: Sendable { case idle, running(NetworkThread), stopped }
 
+    /// The settings of all connections of this transport.
     public let settings: ConnectionSettings
     private let state = Lock(State.idle)
 
+    /// Makes a transport without a thread; the first transfer starts it.
     public init(settings: ConnectionSettings = .init()) {
         self.settings = settings
         LiveObjects.born(.transport)
@@ -19,8 +21,10 @@ public final class CurlTransport: Transport {
         LiveObjects.died(.transport)
     }
 
+    /// The capabilities of the libcurl in this process.
     public var capabilities: Capabilities? { .current }
 
+    /// Hands the transfer to the network thread. Where there can be no thread, or after a shutdown, its end is an error.
     public func start(_ transfer: TransferRequest, sink: any TransferSink) {
         do throws(NetworkError) {
             let thread = try network()
@@ -41,11 +45,17 @@ public final class CurlTransport: Transport {
         }
     }
 
+    /// Asks the network thread to end the transfer.
     public func cancel(_ id: TransferID) { running?.post(.cancel(id)) }
+    /// Asks the network thread to pause the transfer.
     public func suspend(_ id: TransferID) { running?.post(.suspend(id)) }
+    /// Asks the network thread to let the transfer go on.
     public func resume(_ id: TransferID) { running?.post(.resume(id)) }
+    /// Asks the network thread to close idle connections and to forget names and connections.
     public func networkChanged() { running?.post(.renewPool) }
 
+    /// Ends every transfer with `shutdown`, and returns when the thread and its sockets are gone. Later transfers fail with `shutdown`,
+    /// too.
     public func shutdown() async {
         let thread = state.withLock { state -> NetworkThread? in
             defer { state = .stopped }

@@ -11,7 +11,7 @@ struct FilePlacement: Sendable {
     /// elsewhere.
     let temporary: String
 
-    /// - Parameter destination: what the file is to become; it lies in the same folder.
+    /// Chooses a name in the folder of `destination`, which the file is to become.
     init(beside destination: String, _ calls: FileCalls) {
         self.calls = calls
         // Bytes: a slash with an accent behind it is another `Character`.

@@ -218,9 +218,12 @@ public final class FileSink: @unchecked Sendable {
     /// Puts the complete file in its place, content codings undone.
     ///
     /// - Parameters:
+    ///   - coding: the value of `Content-Encoding`; nil for none.
+    ///   - limits: the limits on the expansion of a coding.
     ///   - synchronizes: bytes and name are on the device before this returns.
     ///   - mayPlace: asked last, behind all that may take as long as the disk likes: nobody finds a file in its place that a run has left
     ///     behind whose end was told meanwhile.
+    /// - Throws: `cancelled` when the file was discarded or `mayPlace` says no, the errors of decoding, `fileUnwritable` and `diskFull`.
     package func commit(
         coding: String? = nil, limits: DecodingLimits = .default, synchronizes: Bool = false, mayPlace: () -> Bool = { true }
     ) throws(NetworkError) {
@@ -350,7 +353,9 @@ extension NetworkError {
 extension NetworkError {
     /// An `errno` value.
     public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The value of `errno` (errno(3)).
         public let code: Int32
+        /// The number and the text of strerror(3).
         public var description: String { "errno \(code): \(String(cString: strerror(code)))" }
     }
 }

@@ -62,9 +62,8 @@ final class FileWriter: @unchecked Sendable {
     private var filling: Buffer?
     private var flushedAt: UInt64 = 0
 
-    /// - Parameters:
-    ///   - group: whose disk it is.
-    ///   - changed: called when a paused transfer goes on, and when writing has failed. Any thread.
+    /// Makes a writer of a file on a disk's `group` of threads. `changed` is called when a paused transfer goes on, and when writing has
+    /// failed, on any thread.
     init(_ file: FileSink, group: BlockingPool.Group, changed: @escaping @Sendable () -> Void) {
         self.file = file
         self.group = group
@@ -78,10 +77,7 @@ final class FileWriter: @unchecked Sendable {
 
     // MARK: Network thread
 
-    /// Takes all of the bytes.
-    ///
-    /// - Parameter left: how many bytes of the body are to come, these included; a small body
-    ///   needs no large buffer.
+    /// Takes all of the bytes. `left` is the number that is to come, these included; a small body needs no large buffer.
     func take(_ bytes: UnsafeRawBufferPointer, left: Int64?) {
         var rest = bytes
         while !rest.isEmpty {
@@ -120,9 +116,7 @@ final class FileWriter: @unchecked Sendable {
     /// - Returns: true when the transfer has to be paused.
     func pauses() -> Bool { state.withLock { $0.decisions.pauses() } }
 
-    /// Nothing more comes.
-    ///
-    /// - Parameter ended: called where the answer is to wait. Any thread.
+    /// Takes the end of the body. `ended` is called, on any thread, where the answer is to wait.
     func end(_ ended: @escaping @Sendable () -> Void) -> Ending {
         handOver()
         let (isDone, failure) = state.withLock { state in

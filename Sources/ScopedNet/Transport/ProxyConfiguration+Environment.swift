@@ -35,12 +35,13 @@ extension ProxyConfiguration {
         /// An environment without proxies.
         public static let none = ProxyConfiguration.Environment([:])
 
-        /// How a host is reached.
+        /// Chooses the way to a host.
         ///
         /// - Parameters:
         ///   - scheme: the scheme of the URL, in any case.
         ///   - host: the host of the URL; an IPv6 address with or without brackets.
         ///   - port: the port of the URL, or the scheme's default.
+        /// - Returns: a proxy, or none.
         public func choice(scheme: String, host: String, port: Int) -> Choice {
             guard let proxy = proxy(scheme: scheme.lowercased()), !noProxy.contains(host: host, port: port) else { return .direct }
             return .proxy(proxy)

@@ -2,6 +2,7 @@
 public enum ProxyConfiguration: Sendable, Hashable {
     /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read once when the session's transport is made.
     case environment
+    /// No proxy, whatever the environment says.
     case none
     /// - Parameters:
     ///   - url: `http://`, `https://`, `socks5://` or `socks5h://` with host and port.
@@ -9,13 +10,17 @@ public enum ProxyConfiguration: Sendable, Hashable {
     ///   - bypass: hosts that are reached directly: `example.com` (and all below it), addresses, CIDR blocks, or `*`.
     case explicit(url: String, credentials: Credentials? = nil, bypass: [String] = [])
 
+    /// A name and a password for the proxy.
     public struct Credentials: Sendable, Hashable {
+        /// The name. One with a colon cannot be sent by Basic.
         public var user: String
+        /// The password. It is sent to the proxy alone, and no error shows it; a description of this value does.
         public var password: String
         /// Whether they go out as Basic at once. Default: true. With false the first request of each connection is refused (407), and then
         /// answered by Digest where the proxy offers that, else by Basic; a name with a colon by Digest alone.
         public var isPreemptive: Bool
 
+        /// Makes credentials, which go out as Basic at once unless `isPreemptive` is false.
         public init(user: String, password: String, isPreemptive: Bool = true) {
             self.user = user
             self.password = password

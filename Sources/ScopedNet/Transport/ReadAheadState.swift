@@ -90,7 +90,7 @@ struct ReadAheadState<Piece> {
 
     // MARK: The job
 
-    /// - Parameter count: zero at the end of the file.
+    /// Takes a piece that was read; `count` is zero at the end of the file.
     mutating func received(_ piece: Piece, count: Int, _ reading: Reading) -> Received {
         isReading = false
         guard reading.generation == generation, !isClosed else { return Received() }

@@ -3,10 +3,12 @@ extension RedirectPolicy {
     public struct Context: Sendable, Hashable {
         /// A request that was sent.
         public struct Visit: Sendable, Hashable {
+            /// The method, in capitals as it was sent.
             public var method: String
             /// Absolute.
             public var url: String
 
+            /// Makes a visit.
             public init(method: String, url: String) {
                 self.method = method
                 self.url = url
@@ -27,6 +29,7 @@ extension RedirectPolicy {
         /// coming back to it is no loop yet.
         public var setsCookie: Bool
 
+        /// Makes a context. `visits` must not be empty.
         public init(
             status: Int, location: String?, visits: [Visit], hasBody: Bool = false, isBodyReplayable: Bool = true,
             setsCookie: Bool = false

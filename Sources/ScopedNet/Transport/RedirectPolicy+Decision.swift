@@ -43,6 +43,7 @@ extension RedirectPolicy {
 extension RedirectPolicy {
     /// Why a redirect is not followed.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
+        /// The reason in words.
         public let description: String
 
         /// The status is not 301, 302, 303, 307 or 308.

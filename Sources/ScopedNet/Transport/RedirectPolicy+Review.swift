@@ -8,15 +8,17 @@ package enum RedirectReview: Sendable, Hashable {
 }
 
 extension RedirectPolicy {
-    /// The rules once more, for a redirect that this policy follows and the program has changed.
+    /// Applies the rules once more, to a redirect that this policy follows and the program has changed.
     ///
-    /// Credentials that the program has set itself may go to another origin: it says so by setting them. Those that were there before it was
-    /// asked stay behind.
+    /// Credentials that the program has set itself may go to another origin: it says so by setting them. Those that were there before it
+    /// was asked stay behind.
     ///
     /// - Parameters:
     ///   - context: with the program's URL as the location.
-    ///   - fields: what the program wants sent.
-    ///   - proposed: what it was shown.
+    ///   - method: the program's.
+    ///   - fields: those the program wants sent.
+    ///   - proposed: those it was shown.
+    /// - Returns: the fields to send, or the reason to follow no further.
     package func review(_ context: RedirectPolicy.Context, method: String, fields: HTTPFields, proposed: HTTPFields) -> RedirectReview {
         guard let last = context.visits.last, let location = context.location, let target = URLOrigin(location),
             target.scheme == "http" || target.scheme == "https"

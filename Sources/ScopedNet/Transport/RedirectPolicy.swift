@@ -26,6 +26,7 @@ public struct RedirectPolicy: Sendable, Hashable {
     /// Names of further fields that must not reach another origin, such as `X-Api-Key`. Case does not matter.
     public var additionalSensitiveNames: Set<String>
 
+    /// Makes a policy; the defaults follow at most 20 redirects, and none from `https` to `http`.
     public init(
         mode: Mode = .follow, maxRedirects: Int = 20, allowsDowngrade: Bool = false,
         additionalSensitiveNames: Set<String> = []

@@ -52,11 +52,10 @@ struct RequestRepeats: Sendable {
     /// A line of a response has come since the request went out.
     mutating func heard() { hasHeard = true }
 
-    /// The request is about to be sent.
+    /// Decides about a request that libcurl is about to send.
     ///
-    /// - Parameters:
-    ///   - connections: the connections that were made for this transfer so far (CURLINFO_NUM_CONNECTS).
-    ///   - mayReconnect: the request may be repeated where a reused connection was dead.
+    /// `made` counts the connections that were made for this transfer so far (CURLINFO_NUM_CONNECTS). With `mayReconnect` the request may
+    /// be repeated where a reused connection was dead.
     mutating func willSend(connections made: Int, mayReconnect: Bool) -> Decision {
         let decision = decide(mayReconnect: mayReconnect)
         requests += 1

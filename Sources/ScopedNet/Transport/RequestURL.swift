@@ -15,6 +15,7 @@ public final class RequestURL: Sendable {
     public let port: Int
     /// Scheme, host and port: what connections, limits and credentials are kept by.
     public let origin: Origin
+    /// True for a URL with a user name or a password in it. ``description`` hides them.
     public let hasCredentials: Bool
     /// A small number for ``origin``, the same for all URLs of it.
     package var originID: UInt32 { originKey.id }
@@ -24,13 +25,20 @@ public final class RequestURL: Sendable {
     // and reading it from several threads at once is allowed (libcurl-thread(3): handles must not be *modified* concurrently).
     nonisolated(unsafe) package let handle: OpaquePointer?
 
+    /// Scheme, host and port of a URL (RFC 6454).
     public struct Origin: Hashable, Sendable, CustomStringConvertible {
+        /// `http` or `https`, in lower case.
         public let scheme: String
+        /// The host in lower case; an IPv6 address in brackets.
         public let host: String
+        /// The port of the URL, or the scheme's default.
         public let port: Int
+        /// The origin as a URL, always with its port.
         public var description: String { "\(scheme)://\(host):\(port)" }
     }
 
+    /// Parses an absolute URL.
+    ///
     /// - Throws: ``NetworkError`` with code `invalidURL` or `unsupportedScheme`.
     public convenience init(_ text: String) throws(NetworkError) {
         try self.init(text, relativeTo: nil)
@@ -41,7 +49,7 @@ public final class RequestURL: Sendable {
         try self.init(text, relativeTo: base, isLenient: false)
     }
 
-    /// - Parameter isLenient: spaces are percent-encoded too, as browsers do with `Location`.
+    /// Resolves `text` against `base`. With `isLenient` spaces are percent-encoded too, as browsers do with `Location`.
     package init(_ text: String, relativeTo base: RequestURL?, isLenient: Bool) throws(NetworkError) {
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x20 && !isLenient || $0 == 0x7F }) else {
             throw .invalidURL(text, "it contains a space or control character")
@@ -151,6 +159,7 @@ extension NetworkError {
 }
 
 extension RequestURL: CustomStringConvertible {
+    /// The URL, with stars in place of user name and password.
     public var description: String {
         guard hasCredentials else { return string }
         return URLText.maskingUserinfo(of: string, from: string.utf8.index(string.startIndex, offsetBy: "\(scheme)://".utf8.count))

@@ -16,8 +16,7 @@ enum SystemThread {
     /// Names the present thread for ps(1) and debuggers: 15 bytes at most.
     static func setName(_ name: String) { pthread_setname_np(pthread_self(), name) }
 
-    /// - Parameter stackBytes: nil for the system's own size.
-    /// - Returns: zero, or an `errno` value; `entry` is not called then.
+    /// Starts a thread of `stackBytes`, nil for the system's own size. Returns zero, or an `errno` value; `entry` is not called then.
     static func start(
         stackBytes: Int?, _ context: UnsafeMutableRawPointer,
         _ entry: @escaping @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?

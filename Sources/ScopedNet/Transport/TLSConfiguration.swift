@@ -1,5 +1,6 @@
 /// Server trust and client identity for TLS. Servers are verified by default, TLS 1.2 is the minimum.
 public struct TLSConfiguration: Sendable, Hashable {
+    /// The certificates that a chain has to end in.
     public enum CertificateAuthority: Sendable, Hashable {
         /// The system's bundle.
         case system
@@ -19,10 +20,14 @@ public struct TLSConfiguration: Sendable, Hashable {
         case pem(certificate: String, key: String)
     }
 
+    /// A version of TLS: 1.2 (RFC 5246) or 1.3 (RFC 8446).
     public enum Version: Sendable, Hashable { case tls12, tls13 }
 
+    /// The authorities that are trusted. Default: the system's.
     public var certificateAuthority: CertificateAuthority = .system
+    /// The certificate and key that a server gets when it asks for them. Default: none.
     public var clientCertificate: ClientCertificate?
+    /// The least version that is spoken. Default: TLS 1.2.
     public var minimumVersion: Version = .tls12
     /// Accepts certificates of anybody's making: self-signed, expired, of an unknown authority. They still have to name the host, which whoever
     /// makes one can see to. For a laboratory; never for data that matters.
@@ -39,5 +44,6 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// use the OpenSSL of this process nobody can tell, and it is as if this were set.
     public var dangerouslyAcceptsMissingCloseNotify = false
 
+    /// Makes the default configuration, which verifies servers.
     public init() {}
 }

@@ -3,22 +3,27 @@
 /// Durations count from the start of the attempt (when it left the queue). Zero means that the phase was not needed, as
 /// with a reused connection.
 public struct TransferMetrics: Sendable {
+    /// The time when the name was resolved.
     public var nameLookup: Duration {
         get { .microseconds(times.nameLookup) }
         set { times.nameLookup = newValue.wholeMicroseconds }
     }
+    /// The time when TCP was connected, and the proxy's tunnel, if any, not yet made.
     public var connect: Duration {
         get { .microseconds(times.connect) }
         set { times.connect = newValue.wholeMicroseconds }
     }
+    /// The time when TLS was established.
     public var secured: Duration {
         get { .microseconds(times.secured) }
         set { times.secured = newValue.wholeMicroseconds }
     }
+    /// The time when the request was about to be sent.
     public var requestSent: Duration {
         get { .microseconds(times.requestSent) }
         set { times.requestSent = newValue.wholeMicroseconds }
     }
+    /// The time when the first byte of the response came.
     public var firstByte: Duration {
         get { .microseconds(times.firstByte) }
         set { times.firstByte = newValue.wholeMicroseconds }
@@ -31,18 +36,26 @@ public struct TransferMetrics: Sendable {
     }
     /// Wire bytes, before content decoding.
     public var bodyBytesSent: Int64 = 0
+    /// The bytes of the response's body, before content decoding.
     public var bodyBytesReceived: Int64 = 0
+    /// The bytes of all response heads, interim ones included.
     public var headerBytesReceived: Int = 0
+    /// The bytes of the request's head (CURLINFO_REQUEST_SIZE(3)).
     public var requestBytes: Int = 0
+    /// True when a pooled connection was used, so that nothing had to be connected.
     public var isConnectionReused = false
     /// "1.0", "1.1", "2" or "3"; empty when no response came.
     public var httpVersion = ""
+    /// The address of the server, or of the proxy; empty without a connection.
     public var remoteAddress = ""
+    /// The port at ``remoteAddress``; 0 without a connection.
     public var remotePort = 0
+    /// The port on this side; 0 without a connection.
     public var localPort = 0
     /// When the attempt began.
     public var started: ContinuousClock.Instant
 
+    /// Makes metrics without measurements.
     public init(started: ContinuousClock.Instant = .now) { self.started = started }
 
     /// Microseconds, as libcurl counts: every transfer fills them in, few are ever looked at.

@@ -2,11 +2,17 @@ public import HTTPTypes
 
 /// One exchange as the transport sees it: immutable, so it may cross the doorway by reference. Redirects and retries are new ones.
 public final class TransferRequest: Sendable {
+    /// The name of the transfer, unique in the process.
     public let id: TransferID
+    /// The absolute URL to send to.
     public let url: RequestURL
+    /// The method, such as `GET`.
     public let method: HTTPRequest.Method
+    /// The header fields, cookies and credentials included.
     public let headers: HeaderBlock
+    /// The body; nil for none.
     public let body: RequestBody?
+    /// The options that all attempts share.
     public let options: TransferOptions
     /// Someone listens to progress.
     public let wantsProgress: Bool
@@ -22,6 +28,7 @@ public final class TransferRequest: Sendable {
     /// The run this belongs to; it appears in errors and logs.
     public let runID: UInt64
 
+    /// Makes an exchange. By default idempotent methods repeat silently, and nothing is reported but the end.
     public init(
         id: TransferID = TransferID(), url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
         options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1,
@@ -68,8 +75,11 @@ public final class TransferRequest: Sendable {
 
 /// What holds for every attempt of a request. Immutable and shared, so that starting a transfer copies one reference.
 public final class TransferOptions: Sendable {
+    /// The clocks of an attempt; the transport watches connect, first byte and idle.
     public let timeouts: Timeouts
+    /// The HTTP version to speak.
     public let httpVersion: RequestOptions.HTTPVersionPolicy
+    /// The most bytes of response header fields.
     public let maxHeaderBytes: Int
     let headLimits: ResponseHeadParser.Limits
     // The clocks as the loop counts them, converted once.
@@ -89,6 +99,7 @@ public final class TransferOptions: Sendable {
     /// Of a body that goes to a file or a stream; `max` where there is no limit.
     let maxDownloadBytes: Int64
 
+    /// Makes options with the defaults of a request.
     public init(
         timeouts: Timeouts = .init(), httpVersion: RequestOptions.HTTPVersionPolicy = .automatic, maxHeaderBytes: Int = 256 << 10,
         bufferBytes: Int = 16 << 10, usesFreshConnection: Bool = false, maxUploadRate: Int? = nil, maxDownloadRate: Int? = nil,
@@ -140,6 +151,7 @@ public struct Timeouts: Sendable, Hashable {
     /// From leaving the queue for the first time to the end of the last attempt, retries and their waits included. Default: none.
     public var total: Duration?
 
+    /// Makes timeouts. Zero and negative ones fail a request with `invalidOption`.
     public init(
         queue: Duration? = nil, connect: Duration? = .seconds(10), firstByte: Duration? = .seconds(60),
         idle: Duration? = .seconds(60), total: Duration? = nil, connectivity: Duration? = nil
@@ -168,6 +180,7 @@ extension RequestOptions {
         /// HTTP/2 by ALPN over TLS, HTTP/1.1 otherwise. Below libcurl 8, streamed responses and large uploads use
         /// HTTP/1.1: a paused HTTP/2 stream buffers up to its whole window there.
         case automatic
+        /// HTTP/1.1 only.
         case http1
         /// HTTP/2 by ALPN (falls back to HTTP/1.1 when the server has none), also where `automatic` would prefer HTTP/1.1.
         case http2

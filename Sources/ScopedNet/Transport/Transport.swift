@@ -10,11 +10,13 @@ public import FoundationEssentials
 /// 3. Calls for one transfer are ordered and never overlap. They may come on any one thread, never under a lock of the transport.
 /// 4. Each batch of calls ends with ``DeliveryBatch/end()``, which hands what the sinks collected to their delivery queues at once.
 public protocol Transport: AnyObject, Sendable {
+    /// Starts a transfer. Returns at once; the sink is called from another thread.
     func start(_ transfer: TransferRequest, sink: any TransferSink)
     /// Ends the transfer with the code ``NetworkError/Code/cancelled``. Never blocks. Unknown or ended transfers are ignored.
     func cancel(_ id: TransferID)
     /// Stops reading from and writing to the connection; the idle clock is held.
     func suspend(_ id: TransferID)
+    /// Lets a suspended transfer go on. Never blocks; unknown or ended transfers are ignored.
     func resume(_ id: TransferID)
     /// The network is another one now: idle connections are closed, names and connections known so far are not used by later transfers.
     /// Transfers under way go on as long as they can. Never blocks.
@@ -26,6 +28,7 @@ public protocol Transport: AnyObject, Sendable {
 }
 
 extension Transport {
+    /// Nil: this transport is not libcurl.
     public var capabilities: Capabilities? { nil }
     /// Does nothing.
     public func networkChanged() {}
@@ -33,7 +36,9 @@ extension Transport {
 
 /// Names one transfer (one attempt, one hop) in the process.
 public struct TransferID: Hashable, Sendable {
+    /// The number itself; numbers count up.
     public let number: UInt64
+    /// Makes a new name.
     public init() { number = Identifier.next() }
 }
 
@@ -45,9 +50,11 @@ public protocol TransferSink: AnyObject, Sendable {
     func transfer(_ id: TransferID, didReceive head: ResponseHead, batch: DeliveryBatch) -> BodyDestination
     /// Only for requests with ``TransferRequest/wantsProgress``. Counts are wire bytes of the body; `total` is nil when unknown.
     func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, batch: DeliveryBatch)
+    /// Only for requests with ``TransferRequest/wantsProgress``. Counts are wire bytes of the body; `total` is nil when unknown.
     func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, batch: DeliveryBatch)
     /// The transfer needs its connection no more, and has not ended: the last of its file is being written. At most once.
     func transferDidLeaveConnection(_ id: TransferID)
+    /// Receives the end of the transfer, its last call.
     func transfer(_ id: TransferID, didFinishWith result: TransferResult, batch: DeliveryBatch)
 }
 
@@ -63,7 +70,9 @@ public enum BodyDestination: Sendable {
     /// Into memory up to a number of bytes; the rest is read and dropped. Where nobody asked for the body (redirects, error pages), not
     /// without end: behind a mebibyte the transfer ends there, and its connection with it.
     case memoryPrefix(limit: Int, isWanted: Bool = false)
+    /// Into a file, of any length unless the options limit it.
     case file(FileSink)
+    /// Into a stream, which pauses the transfer while its reader is behind.
     case stream(BodyStream)
     /// Nowhere before somebody has decided.
     case held(HeldBody)
@@ -75,6 +84,7 @@ public enum TransferMilestone: Sendable {
     case connected(TransferMetrics.ConnectionTimings)
     /// The reused connection was dead before the first byte of the response, and the request goes out on another one.
     case reconnected
+    /// An interim response, 1xx (RFC 9110 section 15.2).
     case informational(ResponseHead)
     /// The server's certificates were rejected, or in report-only mode would have been.
     case trustReported(SecurityPolicy.TrustFailure)
@@ -83,14 +93,21 @@ public enum TransferMilestone: Sendable {
 extension TransferMetrics {
     /// The times at which a connection was made ready, since the start of the transfer. Zero where a pooled connection was reused.
     public struct ConnectionTimings: Sendable {
+        /// The time when the name was resolved.
         public var nameLookup: Duration
+        /// The time when TCP was connected.
         public var connect: Duration
         /// Nil on plain connections and reused ones.
         public var secured: Duration?
+        /// The address of the server, or of the proxy.
         public var remoteAddress: String
+        /// The port at ``remoteAddress``.
         public var remotePort: Int
+        /// The address on this side.
         public var localAddress: String
+        /// The port on this side.
         public var localPort: Int
+        /// True when a pooled connection was used.
         public var isReused: Bool
     }
 }
@@ -99,11 +116,14 @@ extension TransferMetrics {
 public struct TransferResult: Sendable {
     /// Nil when the response is complete by its framing.
     public var error: NetworkError?
+    /// The final head; nil when none came.
     public var head: ResponseHead?
     /// The body as it came over the wire (content codings not yet decoded); empty for file and stream destinations.
     public var body: Data
+    /// The measurements of the attempt.
     public var metrics: TransferMetrics
 
+    /// Makes an end; without an error a success.
     public init(error: NetworkError? = nil, head: ResponseHead? = nil, body: Data = Data(), metrics: TransferMetrics = .init()) {
         self.error = error
         self.head = head
@@ -122,6 +142,7 @@ public final class DeliveryBatch {
     @exclusivity(unchecked) private var jobs: [WorkPool.Job] = []
     @exclusivity(unchecked) private var waits: [(group: BlockingPool.Group, job: BlockingPool.Job)] = []
 
+    /// Makes an empty batch.
     public init() {}
 
     package func deliver(_ item: DeliveryLane.Item, on target: DeliveryLane) {

@@ -42,7 +42,7 @@ enum URLText {
         return maskingUserinfo(of: text, from: text.utf8.index(text.startIndex, offsetBy: text.utf8.starts(with: "//".utf8) ? 2 : 0))
     }
 
-    /// - Parameter start: of the authority.
+    /// Puts stars in the place of userinfo in an authority that begins at `start`.
     static func maskingUserinfo(of text: String, from start: String.Index) -> String {
         // Bytes: an `@` with an accent behind it is another `Character`.
         let rest = text.utf8[start...]

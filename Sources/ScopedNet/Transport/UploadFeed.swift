@@ -22,7 +22,7 @@ final class UploadFeed {
     /// Bodies up to this size are copied once and sent in one piece with the head.
     private static let smallBody = 64 << 10
 
-    /// - Parameter file: opened already, where the body is one.
+    /// Makes the feed of a body. `file` is opened already, where the body is one.
     init(_ body: RequestBody, file: UploadFile? = nil, piece: Int = .max) throws(NetworkError) {
         self.piece = piece
         switch body.content {

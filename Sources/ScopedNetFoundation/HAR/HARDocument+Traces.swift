@@ -4,7 +4,10 @@ public import ScopedNet
 
 /// From what was seen to what is written (pure).
 extension HARDocument {
+    /// Makes a document of traces: an entry for each exchange, a page for each scope.
+    ///
     /// - Parameters:
+    ///   - traces: those of runs, also of runs that have not ended; entries are sorted by their time.
     ///   - bodies: the bodies of the last responses, by ``RunTrace/id``.
     ///   - mask: hides secrets; nil writes them out.
     ///   - date: the wall clock at an instant.

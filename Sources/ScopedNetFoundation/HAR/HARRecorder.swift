@@ -50,6 +50,7 @@ public final class HARRecorder: RequestObserver {
         self.mask = mask
     }
 
+    /// Records the event. Called by the session, on the run's delivery executor.
     public func observe(_ event: RequestEvent) {
         state.withLock { state in
             let id = event.run.id

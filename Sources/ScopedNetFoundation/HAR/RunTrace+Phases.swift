@@ -5,20 +5,26 @@ extension RunTrace.Exchange {
     public struct Phases: Sendable, Hashable {
         /// Waiting for a slot, before anything was sent.
         public var queued = Duration.zero
+        /// Resolving the name.
         public var nameLookup = Duration.zero
+        /// Connecting, by TCP and through a proxy.
         public var connect = Duration.zero
+        /// The TLS handshake.
         public var tls = Duration.zero
+        /// Sending the request, to the last byte of its body.
         public var send = Duration.zero
         /// From the last byte of the request to the first of the response.
         public var wait = Duration.zero
+        /// From the first byte of the response to the last.
         public var receive = Duration.zero
         /// The connection was there already.
         public var isReused = false
 
+        /// All phases added up.
         public var total: Duration { queued + nameLookup + connect + tls + send + wait + receive }
     }
 
-    /// - Parameter now: the end of an exchange that is still going on.
+    /// Computes the phases; `now` is the end of an exchange that is still going on.
     public func phases(now: ContinuousClock.Instant) -> Phases {
         var phases = Phases()
         guard let metrics else {

@@ -7,7 +7,7 @@ extension ParameterSerializer {
     ///
     /// Property lists know no null and no sets; what holds either is `invalidParameters`, and so are numbers that are not finite.
     ///
-    /// - Parameter format: XML by default; `.openStep` cannot be written.
+    /// The format is XML by default; `.openStep` cannot be written.
     public static func propertyList(_ format: PropertyListSerialization.PropertyListFormat = .xml) -> ParameterSerializer {
         .custom(contentType: RequestBody.propertyListType) { parameters in
             let object = try PropertyListObject.make(.object(parameters.values))

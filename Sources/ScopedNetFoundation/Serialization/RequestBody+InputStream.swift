@@ -3,13 +3,14 @@ import FoundationNetworking
 public import ScopedNet
 
 extension RequestBody {
-    /// What is left in a stream, read while it is sent, in pieces of 64 KiB, on a queue of its own. It can be sent once: redirects that keep
-    /// the body, retries and a second start are `bodyNotReplayable`. What the stream reports as its error is the `underlying` of
-    /// `bodyStreamFailed`.
+    /// A body of what is left in a stream, read while it is sent, in pieces of 64 KiB, on a queue of its own. It can be sent once:
+    /// redirects that keep the body, retries and a second start are `bodyNotReplayable`. The error that the stream reports is the
+    /// `underlying` of `bodyStreamFailed`.
     ///
     /// - Parameters:
     ///   - stream: nobody else may use it from now on. Opened where it is not yet, closed at its end.
     ///   - length: the exact number of bytes, if known.
+    /// - Returns: a body without a type; the request's fields may give it one.
     public static func inputStream(_ stream: sending InputStream, length: Int64? = nil) -> RequestBody {
         .stream(InputStreamBytes(stream: SoleStream(stream)), length: length)
     }

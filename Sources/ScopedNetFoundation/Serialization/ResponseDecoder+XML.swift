@@ -8,9 +8,9 @@ extension ResponseDecoder {
     /// The parser has not begun: give it a delegate, call `parse()`, and make the value of what the delegate has seen. It resolves no external
     /// entities unless told to, which a document from a stranger should never do. An empty body is an `NetworkError.EmptyBody`.
     ///
-    /// - Parameter read: called on the work executor. A parser that found the document malformed says so by `parserError`; throw it. Foundation's
-    ///   parser on Linux does not notice that a document ends too early (Swift 6.3): look whether the last element has ended, or take
-    ///   ``xmlDocument(options:_:)``.
+    /// The closure is called on the work executor. A parser that found the document malformed says so by `parserError`; throw it.
+    /// Foundation's parser on Linux does not notice that a document ends too early (Swift 6.3): look whether the last element has ended, or
+    /// take ``xmlDocument(options:_:)``.
     public static func xmlParser(_ read: @escaping @Sendable (XMLParser) throws -> Value) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes) { _, body in
             if body.isEmpty { throw NetworkError.EmptyBody(expected: "an XML document") }
@@ -25,6 +25,7 @@ extension ResponseDecoder {
     /// - Parameters:
     ///   - options: of the document. Default: none.
     ///   - read: makes the value of the tree, which itself cannot leave the work executor.
+    /// - Returns: a decoder for the value that `read` makes.
     public static func xmlDocument(
         options: XMLNode.Options = [], _ read: @escaping @Sendable (XMLDocument) throws -> Value
     ) -> ResponseDecoder {
@@ -41,8 +42,10 @@ extension ResponseDecoder {
 public struct MalformedXMLError: Error, CustomStringConvertible {
     /// Counts from 1; 0 where the document just ends too early.
     public let line: Int
+    /// Counts from 1; 0 where the document just ends too early.
     public let column: Int
 
+    /// The place of the mistake. Nothing of the document is shown.
     public var description: String {
         line == 0 ? "the XML document ends too early" : "the XML document is not well-formed at line \(line), column \(column)"
     }

@@ -45,7 +45,12 @@ public struct TestAuthority: Sendable {
 
     /// Makes a server's identity for host names and addresses. For a wrong host name, the names of other hosts.
     ///
-    /// - Parameter commonName: the common name of its subject; nil for the first host. Without hosts it is the only name.
+    /// - Parameters:
+    ///   - hosts: the names and addresses of its `subjectAltName`.
+    ///   - commonName: the common name of its subject; nil for the first host. Without hosts it is the only name.
+    ///   - validity: from yesterday for a month by default.
+    /// - Returns: the certificate and its key.
+    /// - Throws: the error of OpenSSL.
     public func makeServerIdentity(
         hosts: [String] = ["localhost", "127.0.0.1", "::1"], commonName: String? = nil, validity: Validity = .current
     ) throws -> TLSIdentity {

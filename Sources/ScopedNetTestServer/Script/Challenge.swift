@@ -6,7 +6,9 @@ internal import FoundationEssentials
 public struct Challenge: Sendable {
     /// How a digest is made (RFC 7616).
     public enum DigestAlgorithm: String, Sendable {
+        /// MD5, which RFC 7616 keeps for old servers.
         case md5 = "MD5"
+        /// SHA-256.
         case sha256 = "SHA-256"
     }
 

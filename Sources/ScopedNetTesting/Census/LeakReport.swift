@@ -18,12 +18,15 @@ public struct LeakReport: Sendable, CustomStringConvertible {
             case heldByRun = "held by what is in flight"
         }
 
+        /// The kind of object.
         public let kind: LiveObjects.Kind
         /// Unique in the process; other leaks name it as their holder.
         public let number: UInt64
+        /// The advice.
         public let verdict: Verdict
         /// `File.swift:12`, where it was made or started.
         public let origin: String
+        /// The time since it was made or started.
         public let age: Duration
         /// Label, URL, stage: what it says about itself.
         public let details: String
@@ -32,6 +35,7 @@ public struct LeakReport: Sendable, CustomStringConvertible {
         /// The closures it holds, as `onSuccess at File.swift:12`: what they capture stays alive with it.
         public let closures: [String]
 
+        /// Several lines: verdict, details, origin, and its holders and closures.
         public var description: String {
             var lines = ["\(kind) \(number): \(verdict.rawValue)"]
             if !details.isEmpty { lines.append("    \(details)") }

@@ -24,6 +24,7 @@ public final class ManualClock: Timing {
     private let state = Lock(State())
     private let waiters = CountWaiters()
 
+    /// Makes a clock that stands still.
     public init() {}
 
     /// Timers that neither fired nor were cancelled.
@@ -103,9 +104,9 @@ public final class ManualClock: Timing {
 }
 
 extension Session.Configuration {
-    /// Retries and queue timeouts wait for this clock. The transport's own five clocks are the transport's.
+    /// Lets retries and queue timeouts wait for this clock. The transport's own five clocks are the transport's.
     ///
-    /// - Parameter jitter: the number from 0 to 1 that stands for chance in a retry's wait.
+    /// `jitter` is the number from 0 to 1 that stands for chance in a retry's wait.
     public mutating func use(_ clock: ManualClock, jitter: Double = 0.5) {
         timing = clock
         random = { jitter }

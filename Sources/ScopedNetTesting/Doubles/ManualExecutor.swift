@@ -24,6 +24,7 @@ public final class ManualExecutor: SerialExecutor, DeliveryTarget {
     private let state = Lock(State())
     private let waiters = CountWaiters()
 
+    /// Makes an executor without work.
     public init() {}
 
     /// What waits to be run.
@@ -58,8 +59,10 @@ public final class ManualExecutor: SerialExecutor, DeliveryTarget {
 
     // MARK: The other side
 
+    /// Takes a job of an actor, until the test runs it.
     public func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
+    /// The reference that an actor returns as its `unownedExecutor`; keep this object for as long as the actor.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
     package func schedule(_ work: @escaping @Sendable () -> Void) { add(.closure(work)) }

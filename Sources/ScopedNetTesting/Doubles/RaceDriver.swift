@@ -16,6 +16,7 @@ public final class RaceDriver: Sendable {
     /// Whether the library was built with its doorway.
     public static let isAvailable = true
     #else
+    /// False in release builds, where the steps cannot be reached.
     public static let isAvailable = false
     #endif
 

@@ -3,6 +3,7 @@ internal import ScopedNet
 /// The atomic steps of a run, in the order a run meets them. New ones may be added.
 public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     let step: Step
+    /// The name of the step.
     public var description: String { step.rawValue }
 
     /// All of them.
@@ -26,15 +27,19 @@ public struct RaceStep: Hashable, Sendable, CustomStringConvertible {
     public static let beforeTransfer = RaceStep(step: .beforeTransfer)
     /// The transport has it.
     public static let transferStarted = RaceStep(step: .transferStarted)
+    /// The final head has come, and its body has not been read.
     public static let headReceived = RaceStep(step: .headReceived)
     /// A redirect was followed or refused.
     public static let redirectDecided = RaceStep(step: .redirectDecided)
     /// A 401 or 407 will be answered, or not.
     public static let challengeDecided = RaceStep(step: .challengeDecided)
+    /// Another attempt will be made, or not.
     public static let retryDecided = RaceStep(step: .retryDecided)
     /// The timer of the retry is set.
     public static let retryWaiting = RaceStep(step: .retryWaiting)
+    /// The body is complete, and about to be decoded.
     public static let beforeDecode = RaceStep(step: .beforeDecode)
+    /// The value was made, or could not be.
     public static let decoded = RaceStep(step: .decoded)
     /// The outcome is there, about to be handed to the delivery executor.
     public static let beforeDelivery = RaceStep(step: .beforeDelivery)

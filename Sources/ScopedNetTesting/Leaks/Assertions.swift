@@ -24,9 +24,13 @@ public func assertDeallocates<Object: AnyObject>(
 /// ``expectScopeCancels(within:fileID:filePath:line:column:_:after:seenBy:)``, which does the same.
 ///
 /// - Parameters:
+///   - deadline: the time that the end of all requests may take.
+///   - file: the place of a failure.
+///   - line: the place of a failure.
+///   - make: makes the owner.
 ///   - use: starts the requests, and returns when they are where the test wants them.
-///   - wire: returns when the other end has seen the connections go, such as `{ try await server.waitForClientsToLeave() }`. Cancelled at the
-///     deadline, which then fails the test.
+///   - wire: returns when the other end has seen the connections go, such as `{ try await server.waitForClientsToLeave() }`. Cancelled at
+///     the deadline, which then fails the test.
 @available(*, noasync, message: "In an asynchronous test await expectScopeCancels.")
 public func assertScopeCancels<Owner: AnyObject>(
     within deadline: Duration = .seconds(2), file: StaticString = #filePath, line: UInt = #line,

@@ -34,6 +34,12 @@ public func expectDeallocates<Object: AnyObject>(
 /// ```
 ///
 /// - Parameters:
+///   - deadline: the time that the end of all requests may take.
+///   - fileID: the place of a failure.
+///   - filePath: the place of a failure.
+///   - line: the place of a failure.
+///   - column: the place of a failure.
+///   - make: makes the owner.
 ///   - use: starts the requests, and returns when they are where the test wants them.
 ///   - wire: returns when the other end has seen the connections go. Cancelled at the deadline.
 public func expectScopeCancels<Owner: AnyObject>(
@@ -52,8 +58,8 @@ public func expectScopeCancels<Owner: AnyObject>(
 ///
 /// Counted is what ScopedNet made in `body`. The first round may leave things behind that are made once.
 ///
-/// - Parameter heapPerRound: how many bytes the heap of the process may grow with each round; nil looks at objects only. Other tests use
-///   the same heap: run such a test alone.
+/// `heapPerRound` is how many bytes the heap of the process may grow with each round; nil looks at objects only. Other tests use the same
+/// heap: run such a test alone.
 public func expectNoGrowth(
     rounds: Int = 5, heapPerRound: Int? = nil, within deadline: Duration = .seconds(1), fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,

@@ -8,8 +8,10 @@ public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
     let deadline: Duration
     let checksHeap: Bool
 
+    /// True: on a suite it holds for each of its tests.
     public var isRecursive: Bool { true }
 
+    /// Runs the test with a census of its own, and records an issue for what is alive afterwards.
     @concurrent
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
@@ -37,11 +39,14 @@ extension Trait where Self == NoLeaksTrait {
     /// Under the address sanitizer memory that nothing points to any more is looked for too.
     public static var noLeaks: Self { noLeaks() }
 
+    /// The trait with exceptions.
+    ///
     /// - Parameters:
     ///   - allowed: kinds that may stay.
     ///   - deadline: how long what is in flight may take to end. A clean test waits for nothing.
     ///   - checksHeap: false leaves out the sanitizer's look at the memory of the whole process, where tests beside this one hold memory in
     ///     ways the sanitizer does not see (pointers with tags in them).
+    /// - Returns: the trait.
     public static func noLeaks(
         allowing allowed: Set<LiveObjects.Kind> = [], within deadline: Duration = .seconds(1), checksHeap: Bool = true
     ) -> Self {

@@ -10,7 +10,7 @@ enum ArgumentSecrets {
 
     /// Returns arguments of the same lengths, with each byte of a secret replaced by ``placeholder``.
     ///
-    /// - Parameter arguments: as given to `main`, the program's name first.
+    /// The arguments are as given to `main`, the program's name first.
     static func hidden(_ arguments: [[UInt8]]) -> [[UInt8]] {
         var hidden = arguments
         var expected: Option?

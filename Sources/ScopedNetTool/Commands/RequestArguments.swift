@@ -42,7 +42,7 @@ struct RequestArguments: ParsableArguments, Sendable {
 
     /// Sends the request and prints its response.
     ///
-    /// - Parameter command: the method where none is named.
+    /// `command` is the method where none is named.
     func execute(_ command: HTTPRequest.Method) async throws(ToolFailure) {
         let plan: RequestPlan
         do throws(RequestPlan.Misuse) { plan = try self.plan() } catch { throw ToolFailure(.usage, error.message) }

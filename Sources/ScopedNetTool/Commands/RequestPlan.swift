@@ -20,7 +20,7 @@ struct RequestPlan: Sendable {
     private(set) var query: [RequestItem] = []
     private(set) var fields = HTTPFields()
 
-    /// - Parameter givenFields: the names of the fields given with `-H`, in lower case.
+    /// Reads the items; `givenFields` are the names of the fields given with `-H`, in lower case.
     init(
         items: [String] = [], data: String? = nil, isForm: Bool = false, isMultipart: Bool = false, givenFields: Set<String> = []
     ) throws(Misuse) {

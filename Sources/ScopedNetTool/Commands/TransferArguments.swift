@@ -104,9 +104,7 @@ struct TransferArguments: ParsableArguments, Sendable {
         Set(headers.compactMap { header in (try? HeaderArgument(header))?.field.name.canonicalName })
     }
 
-    /// How the request says who is asking.
-    ///
-    /// - Parameter fields: what goes out besides the fields of `-H`.
+    /// The way in which the request says who is asking. `fields` are those that go out besides the fields of `-H`.
     func proof(sending fields: HTTPFields = [:]) -> Advice.Proof {
         if fieldNames.contains("authorization") || fields[.authorization] != nil { return .field }
         let proof = credentials.proof
@@ -171,9 +169,8 @@ struct TransferArguments: ParsableArguments, Sendable {
 
     /// Runs `body` with a session that is gone when this returns, and so is all it left on disk.
     ///
-    /// - Parameters:
-    ///   - fields: what goes out besides the fields of `-H`.
-    ///   - body: its observer is told of attempts with `--timing` and `--json` only.
+    /// `fields` are those that go out besides the fields of `-H`. The observer that `body` gets is told of attempts with `--timing` and
+    /// `--json` only.
     func withSession<Result: Sendable>(
         accepting validation: StatusValidation, sending fields: HTTPFields = [:],
         _ body: (Session, Console, TimingObserver) async throws(ToolFailure) -> Result

@@ -13,7 +13,7 @@ struct ToolFailure: Error, Sendable {
         self.network = network
     }
 
-    /// - Parameter subject: what it was about, a URL as a rule.
+    /// Makes the end of a command whose request failed; `subject` is what it was about, a URL as a rule.
     init(_ error: NetworkError, about subject: String, _ proof: Advice.Proof = .nothing) {
         let what = error.message.isEmpty ? "\(error.code)" : error.message
         let advice = Advice.about(error, proof).map { "\n  \($0)" } ?? ""

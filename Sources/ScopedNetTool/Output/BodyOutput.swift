@@ -13,8 +13,7 @@ final class BodyOutput {
     /// Longer documents are printed as they come.
     private static let mostLaidOut = 16 << 20
 
-    /// - Parameter path: nil for standard output.
-    /// - Throws: a ``ToolFailure`` when the file cannot be made.
+    /// Makes the file of the body; nil is standard output. Throws a ``ToolFailure`` when the file cannot be made.
     init(_ console: Console, path: String?) throws(ToolFailure) {
         self.console = console
         self.path = path

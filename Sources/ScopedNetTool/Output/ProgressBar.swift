@@ -7,9 +7,13 @@ struct ProgressBar: Sendable {
     /// Between two drawings, for the eye.
     static let interval: Duration = .milliseconds(100)
 
+    /// Writes the line.
+    ///
     /// - Parameters:
+    ///   - progress: the bytes so far.
     ///   - elapsed: since the request began.
     ///   - width: columns of the terminal. The line is one shorter at most: some terminals wrap when the last column is written.
+    /// - Returns: one line without an end.
     static func line(_ progress: TransferProgress, elapsed: Duration, width: Int) -> String {
         let seconds = max(elapsed / .seconds(1), 0.001)
         let rate = Double(progress.completed) / seconds

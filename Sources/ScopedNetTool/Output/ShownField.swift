@@ -65,9 +65,7 @@ enum ShownField {
         return mask.maskedURL("?\(name)=x") == "?\(name)=\(SecretMask.placeholder)"
     }
 
-    /// The index of the `@`; nil where nothing stands before the host.
-    ///
-    /// - Parameter last: the last one of the reference.
+    /// Finds the `@`; nil where nothing stands before the host. `last` is the index of the last one of the reference.
     private static func endOfUserinfo(_ rest: ArraySlice<UInt8>, _ last: Int) -> Int? {
         let authority = rest.prefix { !"/?#".utf8.contains($0) }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) { return at }

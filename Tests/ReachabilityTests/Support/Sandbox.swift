@@ -38,9 +38,7 @@ enum Sandbox {
     /// A thread that netlink is refused to.
     static let withoutNetlink = [Refusal(.socket, EAFNOSUPPORT)]
 
-    /// Runs the body on a thread of its own and waits for it.
-    ///
-    /// - Parameter isElsewhere: in a fresh network namespace.
+    /// Runs the body on a thread of its own and waits for it. With `isElsewhere` the thread is in a fresh network namespace.
     static func run<Value: Sendable>(
         refusing refusals: [Refusal] = [], isElsewhere: Bool = false, _ body: @escaping @Sendable () throws -> Value
     ) throws -> Value {

@@ -32,9 +32,9 @@ enum ModelReport {
         return isRight && missing.isEmpty
     }
 
-    /// Mistakes in the use of the machines: each must be found.
+    /// Checks mistakes in the use of the machines: each must be found.
     ///
-    /// - Parameter isQuick: looks first where the last ones were found, so the scenario shown need not be the smallest that has the violation.
+    /// With `isQuick` it looks first where the last ones were found, so the scenario shown need not be the smallest that has the violation.
     static func flaws(limit: Int, isQuick: Bool) -> Bool {
         var survivors: [Flaw] = []
         var scenarios = Scenario.ordered(withLarge: false)

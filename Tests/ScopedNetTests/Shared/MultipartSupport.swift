@@ -4,7 +4,7 @@ import Foundation
 final class PartFolder {
     let url: URL
 
-    /// - Parameter place: the directory for temporary files by default.
+    /// Makes a folder in `place`, by default the directory for temporary files.
     init(in place: URL = FileManager.default.temporaryDirectory) throws {
         url = place.appending(path: "scopednet-tests-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

@@ -21,7 +21,7 @@ final class RawServer: Sendable {
     /// How many connections came.
     var accepted: Int { state.withLock { $0.accepted } }
 
-    /// - Parameter serve: gets the connection and its number, from 0.
+    /// Starts the server; `serve` gets the connection and its number, from 0.
     init(_ serve: @escaping @Sendable (RawConnection, Int) -> Void) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()

@@ -4,9 +4,8 @@ import Testing
 @testable import ScopedNet
 
 @Suite(.leavesNothing) struct RequestRepeatsTests {
-    /// - Parameters:
-    ///   - first: the connections made for the transfer before its first request; 0 where the pool had one.
-    ///   - heard: a response has begun before the second request.
+    /// The decision about a second request. `first` counts the connections made for the transfer before its first request, 0 where the pool
+    /// had one; with `heard` a response has begun before the second.
     private func second(_ first: Int, then later: Int, heard: Bool = false, mayReconnect: Bool = true) -> RequestRepeats.Decision {
         var repeats = RequestRepeats()
         #expect(repeats.willSend(connections: first, mayReconnect: mayReconnect) == .send)

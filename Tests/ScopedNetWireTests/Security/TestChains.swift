@@ -24,9 +24,7 @@ struct TestChains: Sendable {
         return (alone.including(intermediate.certificatePEM), alone)
     }
 
-    /// How a request ends at a server that shows this; nil is a response.
-    ///
-    /// - Parameter authority: the one the session knows.
+    /// The end of a request at a server that shows this; nil is a response. The session knows the one `authority`.
     func code(
         of identity: TLSIdentity, under policy: SecurityPolicy, authority: TestAuthority, anyCertificate: Bool = false
     ) async throws -> NetworkError.Code? {

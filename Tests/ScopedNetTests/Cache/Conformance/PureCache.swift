@@ -40,11 +40,7 @@ struct PureCache {
     private var entries: [CacheKey: [Entry]] = [:]
     private var entryCount = 0
 
-    /// Sends a request through the cache.
-    ///
-    /// - Parameters:
-    ///   - now: the time of the request.
-    ///   - network: asked for what is to be sent, at most twice.
+    /// Sends a request through the cache at the time `now`. The network is asked for what is to be sent, at most twice.
     mutating func exchange(
         _ request: CacheRequest, policy: CachePolicy, now: WallTime, network: (CacheRequest) -> Reply
     ) throws -> Answer {

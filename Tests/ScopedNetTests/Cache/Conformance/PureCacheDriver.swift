@@ -9,9 +9,9 @@ actor PureCacheDriver: CacheScenarioDriver {
     private var origin: ScenarioOrigin
     private var now: WallTime
 
-    /// - Parameters:
-    ///   - secondFraction: where in a second the clock begins. Dates on the wire have none, so that it adds to every age.
-    ///   - latency: seconds from a request to its response.
+    /// Makes a driver whose responses take `latency` seconds.
+    ///
+    /// Its clock begins at `secondFraction` of a second: dates on the wire have none, so that it adds to every age.
     init(_ scenario: CacheScenario, policy: CachePolicy = .standard, secondFraction: Double = 0, latency: Double = 0) {
         self.policy = policy
         self.latency = latency

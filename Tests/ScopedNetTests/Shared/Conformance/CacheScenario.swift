@@ -51,14 +51,14 @@ extension CacheScenario {
         make(id, .required, proves, prerequisites, declined: nil, exchanges)
     }
 
-    /// - Parameter reason: why the library does not mean to pass, if it does not.
+    /// A scenario whose failure is a lost opportunity; `reason` says why the library does not mean to pass, if it does not.
     static func optimal(
         _ id: String, _ proves: String, after prerequisites: [String] = [], declined reason: String? = nil, _ exchanges: Exchange...
     ) -> CacheScenario {
         make(id, .optimal, proves, prerequisites, declined: reason, exchanges)
     }
 
-    /// - Parameter reason: why the library does not mean to pass, if it does not.
+    /// A scenario that HTTP leaves open; `reason` says why the library does not mean to pass, if it does not.
     static func check(
         _ id: String, _ proves: String, after prerequisites: [String] = [], declined reason: String? = nil, _ exchanges: Exchange...
     ) -> CacheScenario {

@@ -10,7 +10,7 @@ struct ConformanceScore: Sendable, CustomStringConvertible {
     let scenarios: [CacheScenario]
     let results: [String: Result]
 
-    /// - Parameter deviations: what was otherwise than each scenario says, by its id.
+    /// Counts the results; `deviations` has what was otherwise than each scenario says, by its id.
     init(scenarios: [CacheScenario], deviations: [String: [String]]) {
         self.scenarios = scenarios
         let prerequisites = Dictionary(scenarios.map { ($0.id, $0.prerequisites) }) { first, _ in first }

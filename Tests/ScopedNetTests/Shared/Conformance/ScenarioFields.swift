@@ -35,11 +35,7 @@ struct ScenarioFields: Sendable, ExpressibleByDictionaryLiteral {
         return sum
     }
 
-    /// The fields as they are sent.
-    ///
-    /// - Parameters:
-    ///   - now: the origin's clock, seconds since 1970.
-    ///   - path: the scenario's path.
+    /// The fields as they are sent: `now` is the origin's clock, seconds since 1970, and `path` the scenario's path.
     func resolved(now: Int64, path: String) -> HTTPFields {
         var fields = HTTPFields()
         for line in lines {

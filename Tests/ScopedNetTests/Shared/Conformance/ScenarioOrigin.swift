@@ -33,10 +33,7 @@ struct ScenarioOrigin: Sendable {
         exchange(of: fields).map { $0.script.answer.delay } ?? 0
     }
 
-    /// Answers a request.
-    ///
-    /// - Parameter now: the origin's clock, seconds since 1970.
-    /// - Returns: nil to close the connection.
+    /// Answers a request; nil closes the connection. `now` is the origin's clock, seconds since 1970.
     mutating func answer(method: String, fields: HTTPFields, now: Int64) -> ScenarioResponse? {
         guard let (number, script) = exchange(of: fields) else {
             return ScenarioResponse(status: 400, fields: [:], body: "no mark, or one of no exchange")

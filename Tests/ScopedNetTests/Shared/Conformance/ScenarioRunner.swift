@@ -5,9 +5,8 @@ struct ScenarioRunner: Sendable {
     /// Makes a driver with an empty cache before the origin of a scenario.
     let makeDriver: @Sendable (CacheScenario) async throws -> any CacheScenarioDriver
 
-    /// Runs scenarios and counts. What a driver throws is a deviation.
-    ///
-    /// - Parameter atOnce: how many run at the same time. Where pauses are real, most of the time is waiting.
+    /// Runs scenarios, `atOnce` at a time, and counts. What a driver throws is a deviation. Where pauses are real, most of the time is
+    /// waiting.
     func run(_ scenarios: [CacheScenario], atOnce: Int = 1) async -> ConformanceScore {
         ConformanceScore(scenarios: scenarios, deviations: await deviations(of: scenarios, atOnce: atOnce))
     }

@@ -7,7 +7,7 @@ final class SocketTrap: Sendable {
     private let fillers: [Int32]
     let port: Int
 
-    /// - Parameter isFull: whether even the handshake of TCP gets no answer; otherwise connections are made and never served.
+    /// Makes the trap. With `isFull` even the handshake of TCP gets no answer; otherwise connections are made and never served.
     init(isFull: Bool) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
