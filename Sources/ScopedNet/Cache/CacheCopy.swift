@@ -1,4 +1,5 @@
 import Glibc
+import Persistence
 
 /// The copy of one downloaded file into the cache, which its run waits for as long as it gets on.
 ///
