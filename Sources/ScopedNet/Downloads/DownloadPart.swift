@@ -216,7 +216,8 @@ final class DownloadPart: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - synchronizes: brings the bytes and the name to the device first (fsync(2)).
-    ///   - mayPlace: asked just before the step; when it answers false, the part stays what it is.
+    ///   - mayPlace: asked just before the step; when it answers false, the part stays what it is. A disk that hangs within the step itself may
+    ///     finish it after the run was told of its end.
     /// - Throws: `truncatedBody` when bytes are missing, `fileUnwritable` when the part was replaced or cannot be moved, and a late
     ///   download's `cancelled` when `mayPlace` says no.
     func commit(synchronizes: Bool, mayPlace: () -> Bool = { true }) throws(NetworkError) {

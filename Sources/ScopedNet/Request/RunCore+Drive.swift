@@ -173,7 +173,7 @@ extension RunCore {
 
     /// It leads no further.
     func stand(_ result: TransferResult, batch: DeliveryBatch?) {
-        if drive.source == .network, retry(result, batch: batch) { return }
+        if drive.source == .network, !isPartHeld, retry(result, batch: batch) { return }
         settle(result, batch: batch)
     }
 
@@ -235,15 +235,21 @@ extension RunCore {
             // A file had its step before it got its place.
             if drive.commitOutcome == nil { StepDoor.pass(.beforeDecode, id) }
             guard mayGoOn else { return abandonWork() }
-            makeValue(result)
+            if !worksForOthers { process(result) }
+            let copy = makeCacheCopy(result)
+            storeInCache(result)
             concludeDownload()
-            StepDoor.pass(.decoded, id)
-            feed?.push(observed: .decoded, from: self)
-            complete(batch: nil)
+            if let copy { wait(for: copy) { $0.completeValue() } } else { completeValue() }
         }
         // A file gets its name there, and stored pieces are read.
         if isFile || drive.cache?.readsStoredBodies == true { return block(batch, job) }
         if let batch { batch.work(job) } else { WorkPool.shared.submit([job]) }
+    }
+
+    private func completeValue() {
+        StepDoor.pass(.decoded, id)
+        feed?.push(observed: .decoded, from: self)
+        complete(batch: nil)
     }
 
     private func makeValue(_ result: TransferResult) {
@@ -266,9 +272,9 @@ extension RunCore {
         var error = error
         error.response = result?.head ?? error.response
         guard let ending = drive.download?.ending else { return finish(failing: error, result, batch: batch) }
-        // File and target are free before anybody hears of the end, unless the disk hangs for longer than the run may last.
+        // File and target are free before anybody hears of the end, unless the disk hangs.
         let failure = error
-        waitForDisk(ending) { run, kept in
+        waitForDisk(atMost: patienceWithDisk, ending) { run, kept in
             var failure = failure
             if let kept = kept ?? nil { failure.resumableBytes = kept }
             run.finish(failing: failure, result, batch: nil)
