@@ -25,4 +25,21 @@ import Testing
         let result = try await ProgramRun([toolPath, "get"] + arguments + ["http://a.example/"]).result()
         #expect(result.status == 64 && result.errors.contains("overrides no host"), "\(result)")
     }
+
+    @Test func compressSendsGzip() async throws {
+        let folder = try Folder()
+        try String(repeating: "words and words ", count: 1_000).write(toFile: folder.path("up"), atomically: true, encoding: .utf8)
+        try await withServer { server in
+            server.on("/", .ok(""))
+            let results = [
+                try await tool("upload", "--compress", folder.path("up"), server.url + "/"),
+                try await tool("post", "--compress", server.url + "/", "text=@\(folder.path("up"))"),
+                try await shell("$T upload --compress - \(server.url)/ < \(folder.path("up"))"),
+                try await tool("post", "--compress", server.url + "/", "a=b"),
+            ]
+            #expect(results.allSatisfy { $0.status == 0 }, "\(results)")
+            #expect(server.requests.map { $0["content-encoding"] } == ["gzip", "gzip", "gzip", nil])
+            #expect(server.requests.dropLast().allSatisfy { $0.body.count < 1_000 && $0.body.starts(with: [0x1f, 0x8b]) })
+        }
+    }
 }
