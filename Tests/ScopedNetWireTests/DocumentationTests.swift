@@ -515,6 +515,7 @@ private struct Samples: Sendable {
                 "AwaitInViewModel.md",
                 "Caching.md",
                 "Concurrency.md",
+                "Connections.md",
                 "Downloads.md",
                 "GettingStarted.md",
                 "Hooks.md",
@@ -538,6 +539,7 @@ private struct Samples: Sendable {
             "AuthenticationSamples.swift",
             "LeakTestSamples.swift",
             "LimitsSamples.swift",
+            "ConnectionSamples.swift",
             "ServiceSamples.swift",
         ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"

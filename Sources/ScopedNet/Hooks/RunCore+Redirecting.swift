@@ -107,6 +107,7 @@ extension RunCore {
             changed.body = exchange.body
             // Dropped with the body, before that was kept after all.
             if fields[.contentType] == nil { changed.fields[.contentType] = exchange.headers.fields[.contentType] }
+            if let coding = exchange.body?.contentEncoding { changed.fields[.contentEncoding] = coding }
         } else {
             let bodyless = RedirectPolicy.RedirectedRequest(
                 method: next.method.rawValue, url: url.string, keepsBody: false, isSameOrigin: true, droppedNames: [])
@@ -158,8 +159,10 @@ extension RunCore.NextExchange {
     /// Another body may be of another type and length.
     mutating func replaceBody(_ other: BodyForReplay) {
         guard case .new(let body) = other else { return }
+        let old = self.body
         self.body = body
         fields[.contentLength] = nil
         if let type = body.contentType { fields[.contentType] = type }
+        if body.contentEncoding != nil || old?.contentEncoding != nil { fields[.contentEncoding] = body.contentEncoding }
     }
 }

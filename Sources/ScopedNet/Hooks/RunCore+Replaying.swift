@@ -50,7 +50,7 @@ extension RunCore {
     func replaceBody(_ body: RequestBody) throws(NetworkError) {
         let last = exchange
         try body.check(for: last.method)
-        var next = NextExchange(url: last.url, method: last.method, fields: last.headers.fields, body: body)
+        var next = NextExchange(url: last.url, method: last.method, fields: last.headers.fields, body: last.body)
         next.replaceBody(.new(body))
         exchange = TransferRequest(
             url: last.url, method: last.method, headers: try session.headerBlock(next.fields, method: last.method, body: body), body: body,
@@ -58,7 +58,7 @@ extension RunCore {
             repeatsSilently: last.repeatsSilently, deadline: last.deadline, runID: id)
         guard let callers = drive.callersHeaders else { return }
         // What a later exchange begins with, instead of what the cache made of it.
-        next.fields = callers.fields
+        (next.fields, next.body) = (callers.fields, last.body)
         next.replaceBody(.new(body))
         drive.callersHeaders = try session.headerBlock(next.fields, method: last.method, body: body)
     }

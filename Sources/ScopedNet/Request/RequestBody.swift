@@ -11,12 +11,14 @@ public struct RequestBody: Sendable {
 
     /// Bytes, file or stream. A JSON value that no request has encoded yet is written by the standard coding.
     package var content: Content { deferred == nil ? settledContent : resolved(with: .standard).settledContent }
-    private let settledContent: Content
-    private let deferred: DeferredJSON?
+    let settledContent: Content
+    let deferred: DeferredJSON?
     /// Sent where neither request nor session say a type.
     package var contentType: String?
     /// The boundary is part of the type: nobody else's will do, and the methods without a body will not either.
     package var isMultipart = false
+    /// The value of `Content-Encoding`; nil for a body that is sent as it is.
+    package var contentEncoding: String?
     /// What was wrong with the value it was made of; the next start fails with it.
     package var failure: NetworkError? {
         get { deferred == nil ? settledFailure : resolved(with: .standard).settledFailure }

@@ -158,7 +158,7 @@ public final class Session: Sendable {
             headers = try defaultBlock(compressed: options.acceptsCompression)
             fields = headers.fields
         } else {
-            fields = typed(self.fields(description.headers, compressed: options.acceptsCompression), description.body)
+            fields = try typed(self.fields(description.headers, compressed: options.acceptsCompression), description.body)
             headers = try headerBlock(fields, method: description.method, body: description.body)
         }
         return RequestTemplate(
@@ -192,11 +192,15 @@ public final class Session: Sendable {
         return fields
     }
 
-    /// With the type of the body, where nobody has said it.
-    private func typed(_ fields: HTTPFields, _ body: RequestBody?) -> HTTPFields {
-        guard let body, let type = body.contentType, body.isMultipart || fields[.contentType] == nil else { return fields }
+    /// With the type of the body, where nobody has said it, and its coding.
+    private func typed(_ fields: HTTPFields, _ body: RequestBody?) throws(NetworkError) -> HTTPFields {
+        guard let body else { return fields }
         var fields = fields
-        fields[.contentType] = type
+        if let type = body.contentType, body.isMultipart || fields[.contentType] == nil { fields[.contentType] = type }
+        if let coding = body.contentEncoding {
+            guard fields[.contentEncoding] == nil else { throw .codedTwice }
+            fields[.contentEncoding] = coding
+        }
         return fields
     }
 
@@ -216,6 +220,11 @@ public final class Session: Sendable {
         }
         try DeclaredLength.check(fields, body)
     }
+}
+
+extension NetworkError {
+    fileprivate static let codedTwice = NetworkError(
+        .invalidHeader, phase: .preparing, message: "'Content-Encoding' is set by a body that is compressed; leave it out")
 }
 
 extension Session: CensusMember {

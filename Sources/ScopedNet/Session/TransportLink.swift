@@ -13,11 +13,13 @@ package final class TransportLink: Sendable {
     private let source = Lock<(any ConnectivitySource)?>(nil)
     private let watching = Lock<(any Cancellable)?>(nil)
     private let isWatching: Atomic<Bool>
+    private let overrides: HostOverrides
     /// Whether a host has pins and must be reached over https; nil where nothing is pinned.
     private let securedHosts: Result<SecuredHosts, NetworkError>?
 
     init(_ configuration: Session.Configuration) {
         settings = configuration.connection
+        overrides = HostOverrides(configuration.connection)
         connectivity = configuration.connectivity
         transport = configuration.customTransport ?? CurlTransport(settings: configuration.connection)
         admission = AdmissionQueue(limits: configuration.connection.limits, timing: configuration.timing)
@@ -55,8 +57,14 @@ package final class TransportLink: Sendable {
 
     /// Whose reach a request to this URL needs; empty when it stays on this machine.
     package func targets(of url: RequestURL) -> [Target] {
-        ConnectivityTargets.targets(
-            host: url.host, port: url.port, isUnixSocket: settings.unixSocketPath != nil, proxy: proxy(for: url))
+        let proxy = proxy(for: url)
+        let (host, port) = overrides.destination(host: url.host, port: url.port) ?? (url.host, url.port)
+        let hosts = (proxy == nil ? overrides.addresses(host: host, port: port) : nil) ?? [host]
+        let targets = hosts.map { host in
+            ConnectivityTargets.targets(host: host, port: port, isUnixSocket: settings.unixSocketPath != nil, proxy: proxy)
+        }
+        // Any of them will do, and one that stays on this machine waits for nobody.
+        return targets.contains(where: \.isEmpty) ? [] : targets.flatMap { $0 }
     }
 
     private func proxy(for url: RequestURL) -> String? {
@@ -83,6 +91,8 @@ package final class TransportLink: Sendable {
     /// proxy, and one whose credentials the transport has.
     package func proxyOrigin(for url: RequestURL) -> RequestURL.Origin? {
         guard url.scheme == "http", settings.unixSocketPath == nil, let proxy = proxy(for: url) else { return nil }
+        // In a tunnel the request is between client and server.
+        guard overrides.destination(host: url.host, port: url.port) == nil else { return nil }
         if case .explicit(_, .some, _) = settings.proxy { return nil }
         guard let parsed = try? RequestURL(proxy.contains("://") ? proxy : "http://" + proxy), !parsed.hasCredentials else { return nil }
         return parsed.origin

@@ -19,6 +19,10 @@ public struct ConnectionSettings: Sendable, Hashable {
 
     /// The rule for the addresses that may be connected to. Nil, the default: all.
     public var addressFilter: AddressFilter?
+    /// The addresses of certain hosts, in place of a name lookup. Default: none.
+    public var resolves: [ResolveOverride] = []
+    /// The hosts and ports that connections are made to, in place of those in the URLs. Default: none.
+    public var connectsTo: [ConnectOverride] = []
 
     /// `any` takes the first of both families that answers.
     public enum AddressFamily: Sendable, Hashable { case any, ipv4, ipv6 }

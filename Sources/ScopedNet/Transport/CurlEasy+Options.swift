@@ -15,6 +15,7 @@ extension CurlEasy {
         }
         if let securedHosts = loop.profile.securedHosts { try securedHosts.check(transfer.url) }
         let options = CurlOptions(easy: self)
+        try loop.profile.applyOverrides(to: self)
         if loop.profile.choosesProxyPerRequest { try loop.profile.applyProxy(to: self, for: transfer.url) }
         options.note(scurl_set_url(handle, transfer.url.handle))
         options.note(scurl_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers.list))

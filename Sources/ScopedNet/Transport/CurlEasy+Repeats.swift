@@ -21,7 +21,7 @@ extension CurlEasy {
 
     /// A line that comes now belongs to the answer of a proxy to CONNECT: the connection is newer than the latest request.
     var isOpeningTunnel: Bool {
-        guard loop.profile.answersProxies, transfer?.url.scheme == "https" else { return false }
+        guard loop.profile.answersProxies, let transfer, loop.profile.tunnels(transfer.url) else { return false }
         return repeats.isFirst || number(CURLINFO_NUM_CONNECTS) != repeats.connections
     }
 

@@ -32,6 +32,11 @@ extension CurlEasy {
     }
 
     func uploadError(_ underlying: any Error, _ feed: UploadFeed) -> NetworkError {
+        if let file = underlying as? PiecewiseFile.Unreadable {
+            var error = error(file.error.code, file.error.message, phase: .sending)
+            error.underlying = file.error.underlying
+            return error
+        }
         var error = error(feed.failureCode, feed.failureText(underlying), phase: .sending)
         error.underlying = underlying
         return error

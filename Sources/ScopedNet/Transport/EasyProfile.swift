@@ -14,9 +14,13 @@ final class EasyProfile {
     let choosesProxyPerRequest: Bool
     /// libcurl has credentials that it sends in answer to a challenge of the proxy.
     let answersProxies: Bool
+    let overrides: HostOverrides
+    /// Nil until the first transfer, and where nothing is overridden.
+    var overrideLists: OverrideLists?
 
     init(settings: ConnectionSettings) {
         self.settings = settings
+        overrides = HostOverrides(settings)
         environment = settings.proxy == .environment ? ProxyConfiguration.Environment(Self.processEnvironment) : nil
         choosesProxyPerRequest = environment.map { $0 != .none } ?? false
         answersProxies = settings.proxy.answersChallenges
@@ -164,13 +168,14 @@ final class EasyProfile {
         guard url.scheme == "http", settings.unixSocketPath == nil, let (proxy, isBypassed) = proxy(for: url) else { return false }
         // As in `applyProxy`.
         if case .environment = settings.proxy, settings.addressFilter != nil { return false }
+        if tunnels(url) { return false }
         return !isBypassed && !proxy.isEmpty && !proxy.lowercased().hasPrefix("socks")
     }
 
     /// The name that libcurl's resolver has to look up for this URL, the proxy's where there is one; nil when no resolver is asked.
     func lookedUpHost(for url: RequestURL) -> String? {
         guard settings.unixSocketPath == nil else { return nil }
-        var host = url.host
+        var host = overrides.destination(host: url.host, port: url.port)?.host ?? url.host
         if settings.addressFilter == nil, let (proxy, isBypassed) = proxy(for: url), !isBypassed, !proxy.isEmpty,
             let parsed = try? RequestURL(proxy.contains("://") ? proxy : "http://\(proxy)")
         {

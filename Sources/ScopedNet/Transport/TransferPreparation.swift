@@ -4,16 +4,22 @@ import Glibc
 /// transport the files of pins.
 struct TransferPreparation: Sendable {
     private let path: String?
+    /// A file that is read while it is sent, and opened now to see that it is there.
+    private let readPath: String?
     /// Nil once the pins are read.
     private let security: SecurityPolicy?
     private let group: BlockingPool.Group
 
     /// - Returns: nil when nothing is needed.
     init?(_ transfer: TransferRequest, unreadPins security: SecurityPolicy?) {
-        if case .file(let path)? = transfer.body?.content { self.path = path } else { path = nil }
-        guard path != nil || security != nil else { return nil }
+        switch transfer.body?.content {
+        case .file(let path)?: (self.path, readPath) = (path, nil)
+        case .stream(let source)?: (path, readPath) = (nil, source.path)
+        case .data?, nil: (path, readPath) = (nil, nil)
+        }
+        guard path != nil || readPath != nil || security != nil else { return nil }
         self.security = security
-        group = path.map { BlockingPool.Group(folderOf: $0) } ?? .program
+        group = (path ?? readPath).map { BlockingPool.Group(folderOf: $0) } ?? .program
     }
 
     /// What was found. Made by one thread and taken by the network thread.
@@ -32,6 +38,7 @@ struct TransferPreparation: Sendable {
         var outcome = Outcome()
         do throws(NetworkError) {
             if let security { outcome.trust = (try SecuredHosts(security), try TrustRules(security)) }
+            if let readPath { try PiecewiseFile.check(readPath) }
             if let path { outcome.file = try UploadFile(path, group: group) }
         } catch { outcome.error = error }
         return outcome

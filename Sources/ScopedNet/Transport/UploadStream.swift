@@ -46,9 +46,9 @@ package final class UploadStream: Sendable {
 
     let length: Int64?
     private let state = Lock(State())
-    private let pump: @Sendable (UploadStream) async throws -> Void
+    private let pump: @Sendable (UploadSink) async throws -> Void
 
-    init(length: Int64?, pump: @escaping @Sendable (UploadStream) async throws -> Void) {
+    init(length: Int64?, pump: @escaping @Sendable (UploadSink) async throws -> Void) {
         self.length = length
         self.pump = pump
     }
@@ -59,7 +59,7 @@ package final class UploadStream: Sendable {
         let task = Task {
             let end: Result<Void, any Error>
             do {
-                try await pump(self)
+                try await pump(UploadSink { try await self.send($0) })
                 end = .success(())
             } catch { end = .failure(error) }
             let wake = state.withLock { state in

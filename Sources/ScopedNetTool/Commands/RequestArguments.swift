@@ -26,6 +26,9 @@ struct RequestArguments: ParsableArguments, Sendable {
     @Flag(help: "Send the items as a multipart form, as is done where one is a file.")
     var multipart = false
 
+    @Flag(help: "Send the body compressed (gzip), to a server that is known to take it.")
+    var compress = false
+
     @OptionGroup(title: "Response") var output: OutputArguments
 
     func validate() throws {
@@ -48,7 +51,7 @@ struct RequestArguments: ParsableArguments, Sendable {
         do throws(RequestPlan.Misuse) { plan = try self.plan() } catch { throw ToolFailure(.usage, error.message) }
         let printer = ResponsePrinter(
             transfer: transfer, output: output, method: plan.method(method.flatMap { HTTPRequest.Method($0) }, of: command),
-            url: plan.url(transfer.url), fields: plan.fields, body: try plan.body())
+            url: plan.url(transfer.url), fields: plan.fields, body: compress ? try plan.body()?.compressed() : try plan.body())
         try await printer.execute()
     }
 }

@@ -52,6 +52,20 @@ struct TransferArguments: ParsableArguments, Sendable {
     @Flag(help: "Connect to addresses of the public internet only.")
     var publicOnly = false
 
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "Connect to these addresses instead of looking the host up; * is every host. May be repeated.",
+            valueName: "host:port:address[,address]"))
+    var resolve: [String] = []
+
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "Connect to the second host and port where the URL has the first; an empty one matches, or keeps, any. May be repeated.",
+            valueName: "host:port:host:port"))
+    var connectTo: [String] = []
+
     @Option(parsing: .unconditional, help: ArgumentHelp("Trust the authorities in this PEM file, not the system's.", valueName: "file"))
     var cacert: String?
 
@@ -88,6 +102,7 @@ struct TransferArguments: ParsableArguments, Sendable {
         if credentials.setsAuthorization, fieldNames.contains("authorization") {
             throw ValidationError("Give either -H 'Authorization: …' or --user or --bearer.")
         }
+        do throws(NetworkError) { _ = try (resolves(), connectsTo()) } catch { throw ValidationError("\(error.message).") }
         guard maxRedirects >= 0 else { throw ValidationError("--max-redirects takes a count of 0 or more.") }
         for header in headers {
             do throws(NetworkError) { _ = try HeaderArgument(header) } catch {
@@ -102,6 +117,14 @@ struct TransferArguments: ParsableArguments, Sendable {
     /// The names of the fields given with `-H`, in lower case.
     var fieldNames: Set<String> {
         Set(headers.compactMap { header in (try? HeaderArgument(header))?.field.name.canonicalName })
+    }
+
+    private func resolves() throws(NetworkError) -> [ConnectionSettings.ResolveOverride] {
+        try resolve.map { text throws(NetworkError) in try ConnectionSettings.ResolveOverride(argument: text) }
+    }
+
+    private func connectsTo() throws(NetworkError) -> [ConnectionSettings.ConnectOverride] {
+        try connectTo.map { text throws(NetworkError) in try ConnectionSettings.ConnectOverride(argument: text) }
     }
 
     /// The way in which the request says who is asking. `fields` are those that go out besides the fields of `-H`.
@@ -129,6 +152,9 @@ struct TransferArguments: ParsableArguments, Sendable {
         configuration.tls.dangerouslyAcceptsCommonName = allowCommonName
         configuration.tls.dangerouslyAcceptsMissingCloseNotify = insecure || allowMissingCloseNotify
         if let cacert { configuration.tls.certificateAuthority = .file(cacert) }
+        do throws(NetworkError) { (configuration.resolves, configuration.connectsTo) = try (resolves(), connectsTo()) } catch {
+            throw ToolFailure(error, about: "--resolve, --connect-to")
+        }
         do throws(NetworkError) { try credentials.apply(to: &configuration) } catch {
             throw ToolFailure(error, about: credentials.netrcFile ?? "--netrc")
         }

@@ -27,6 +27,9 @@ struct UploadCommand: ToolCommand {
     @Option(parsing: .unconditional, help: ArgumentHelp("The media type of the file, such as image/png.", valueName: "type"))
     var type: String?
 
+    @Flag(help: "Send the file compressed (gzip), to a server that is known to take it.")
+    var compress = false
+
     @OptionGroup(title: "Response") var output: OutputArguments
 
     func validate() throws {
@@ -41,7 +44,8 @@ struct UploadCommand: ToolCommand {
         // The standard input of a process can be read once.
         let body: RequestBody = file == "-" ? .stream(StandardInput.Pieces()) : .file(FilePlace.url(file).path)
         let printer = ResponsePrinter(
-            transfer: transfer, output: output, method: HTTPRequest.Method(method) ?? .post, url: transfer.url, fields: fields, body: body)
+            transfer: transfer, output: output, method: HTTPRequest.Method(method) ?? .post, url: transfer.url, fields: fields,
+            body: compress ? body.compressed() : body)
         try await printer.execute()
     }
 
