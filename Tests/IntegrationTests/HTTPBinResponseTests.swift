@@ -69,7 +69,8 @@ struct HTTPBinResponseTests {
         #expect(error.code == .unacceptableContentType)
         #expect(status == 200)
         #expect(text.hasPrefix("<?xml"))
-        let accepted = try await session.request(url("/xml"), decoder: .text).options { $0.validation.contentTypes = .only(["*/xml"]) }.value()
+        let accepted = try await session.request(url("/xml"), decoder: .text).options { $0.validation.contentTypes = .only(["*/xml"]) }
+            .value()
         #expect(accepted == text)
     }
 

@@ -62,9 +62,7 @@ extension Store {
         }
     }
 
-    /// Reads on a reader thread, or, without a limit, on the one for what takes long.
-    ///
-    /// - Parameter limit: how long the disk may take to answer; nil for what may take long by itself.
+    /// Reads on a reader thread. The disk may take `limit` to answer; without one, on the thread for what may take long by itself.
     func reading<Value: Sendable>(
         within limit: Duration? = nil, _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value
     ) async throws(StoreError) -> Value {

@@ -19,6 +19,7 @@ extension RetryPolicy {
             /// The most tokens that can be saved up. The default is 100.
             public var capacity: Double
 
+            /// Makes a configuration; numbers below zero count as zero.
             public init(
                 ratio: Double = 0.2, reserve: Double = 5, reserveRefill: Duration = .seconds(5), capacity: Double = 100
             ) {
@@ -33,6 +34,7 @@ extension RetryPolicy {
         private var tokens: Double
         private var updated: Duration
 
+        /// Makes a budget with its reserve. `now` is the time on the clock that all calls use.
         public init(configuration: Configuration = Configuration(), now: Duration) {
             self.configuration = configuration
             self.tokens = configuration.reserve

@@ -36,6 +36,7 @@ extension RetryPolicy {
         /// The tokens in the host's ``RetryPolicy/Budget``, or nil when there is no budget.
         public var budget: Double?
 
+        /// Makes a context for an attempt that has ended, as a test of a policy does. See the properties for the parameters.
         public init(
             attempt: Int, silentReconnects: Int = 0, outcome: Outcome, isIdempotent: Bool, isBodyReplayable: Bool = true,
             mayHaveReachedServer: Bool = true, isReusedConnection: Bool = false, bytesReceived: Int64 = 0,

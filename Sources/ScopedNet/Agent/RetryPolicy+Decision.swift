@@ -11,6 +11,7 @@ extension RetryPolicy {
 extension RetryPolicy {
     /// Why another attempt is made.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
+        /// The reason in words, for logs.
         public let description: String
 
         /// A kept-alive connection was dead before the first byte of the response. Happens at once, and counts as no attempt.
@@ -30,6 +31,7 @@ extension RetryPolicy {
 extension RetryPolicy {
     /// Why no further attempt is made.
     public struct StopReason: Sendable, Hashable, CustomStringConvertible {
+        /// The reason in words, for logs.
         public let description: String
 
         /// The program said so (``RequestHooks/retry``).

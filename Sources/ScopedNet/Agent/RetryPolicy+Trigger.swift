@@ -1,8 +1,10 @@
 extension RetryPolicy {
     /// A kind of transport failure that may deserve another attempt. Statuses are ``RetryPolicy/statusCodes``.
     public struct Trigger: OptionSet, Sendable, Hashable {
+        /// The bits of the set.
         public let rawValue: UInt16
 
+        /// Makes a set of its bits.
         public init(rawValue: UInt16) {
             self.rawValue = rawValue
         }
@@ -31,6 +33,7 @@ extension RetryPolicy.Trigger: CustomStringConvertible {
         (.connectionLost, "connection lost"), (.refusedStream, "refused stream"), (.timeout, "timeout"),
     ]
 
+    /// The kinds in words, for logs.
     public var description: String {
         let names = Self.names.filter { contains($0.0) }.map(\.1)
         return names.isEmpty ? "other" : names.joined(separator: ", ")

@@ -26,6 +26,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Also repeats methods that are not idempotent. For callers whose requests carry an idempotency key. The default is false.
     public var retriesNonIdempotent: Bool
 
+    /// Makes a policy. See the properties for the parameters.
     public init(
         maxAttempts: Int = 3, triggers: RetryPolicy.Trigger = .all, statusCodes: Set<Int> = RetryPolicy.defaultStatusCodes,
         backoffBase: Duration = .milliseconds(500), backoffFactor: Double = 2, backoffCap: Duration = .seconds(30),

@@ -124,9 +124,8 @@ final class CacheVisit: @unchecked Sendable {
     /// Whether a response whose body is in a file can be stored.
     var storesFile: Bool { stores && !readsStoredBodies && forward.strategy.policy.write.contains(.disk) }
 
-    /// Stores a response whose body is in a file. Blocks for as long as the disks of both do.
-    ///
-    /// - Parameter mayGoOn: asked before each piece, and when all are read; nothing is stored otherwise.
+    /// Stores a response whose body is in a file. Blocks for as long as the disks of both do. `mayGoOn` is asked before each piece, and when all
+    /// are read; nothing is stored otherwise.
     func store(file descriptor: Int32, length: Int64, while mayGoOn: () -> Bool) {
         guard storesFile, let body = try? cache.store.copyBody(from: descriptor, length: length, while: mayGoOn) else { return }
         guard storePlainly(body, isComplete: true, of: nil) == nil else { return }

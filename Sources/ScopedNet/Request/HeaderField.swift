@@ -10,7 +10,7 @@ package enum HeaderField {
         try checked(HTTPField.Name(name), name, value)
     }
 
-    /// - Parameter parsed: what `name` is; nil where it is no name.
+    /// The same for a name that was looked at: `parsed` is nil where it is none.
     static func checked(_ parsed: HTTPField.Name?, _ name: String, _ value: String) throws(NetworkError) -> HTTPField {
         guard let parsed else {
             throw NetworkError(

@@ -21,6 +21,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the value, with an owner that is held weakly.
     public func onSuccess<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
@@ -30,6 +31,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the value on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onSuccess<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Value)) -> Void
@@ -39,6 +41,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the value inside an actor, which is held weakly.
     public func onSuccess<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Value) -> Void
     ) -> Self {
@@ -60,6 +63,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the stored value, with an owner that is held weakly.
     public func onCached<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) -> Void
@@ -69,6 +73,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the stored value on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onCached<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Value)) -> Void
@@ -78,6 +83,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the stored value inside an actor, which is held weakly.
     public func onCached<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Value) -> Void
     ) -> Self {
@@ -98,6 +104,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the response, with an owner that is held weakly.
     public func onResponse<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Response<Value>) -> Void
@@ -107,6 +114,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the response on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onResponse<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Response<Value>)) -> Void
@@ -116,6 +124,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the response inside an actor, which is held weakly.
     public func onResponse<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, Response<Value>) -> Void
@@ -137,6 +146,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the error, with an owner that is held weakly.
     public func onFailure<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, NetworkError) -> Void
@@ -146,6 +156,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the error on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onFailure<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, NetworkError)) -> Void
@@ -155,6 +166,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the error inside an actor, which is held weakly.
     public func onFailure<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, NetworkError) -> Void
@@ -176,6 +188,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the end, with an owner that is held weakly.
     public func onEnd<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, EndReason) -> Void
@@ -185,6 +198,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the end on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onEnd<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, EndReason)) -> Void
@@ -194,6 +208,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the end inside an actor, which is held weakly.
     public func onEnd<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, EndReason) -> Void
     ) -> Self {
@@ -214,6 +229,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the progress of the upload, with an owner that is held weakly.
     public func onUploadProgress<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, TransferProgress) -> Void
@@ -223,6 +239,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the progress of the upload on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onUploadProgress<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, TransferProgress)) -> Void
@@ -232,6 +249,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the progress of the upload inside an actor, which is held weakly.
     public func onUploadProgress<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
@@ -254,6 +272,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the progress of the download, with an owner that is held weakly.
     public func onDownloadProgress<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, TransferProgress) -> Void
@@ -263,6 +282,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the progress of the download on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onDownloadProgress<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, TransferProgress)) -> Void
@@ -272,6 +292,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the progress of the download inside an actor, which is held weakly.
     public func onDownloadProgress<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, TransferProgress) -> Void
@@ -293,6 +314,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the head of the response, with an owner that is held weakly.
     public func onResponseHead<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, ResponseHead) -> Void
@@ -302,6 +324,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the head of the response on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onResponseHead<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, ResponseHead)) -> Void
@@ -311,6 +334,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the head of the response inside an actor, which is held weakly.
     public func onResponseHead<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, ResponseHead) -> Void

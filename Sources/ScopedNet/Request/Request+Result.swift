@@ -10,6 +10,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the value or the error, with an owner that is held weakly.
     public func onResult<Owner: AnyObject & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Result<Value, NetworkError>) -> Void
@@ -19,6 +20,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the value or the error on the actor of the code that registers, with an owner of any class that is held weakly.
     public func onResult<Owner: AnyObject>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Result<Value, NetworkError>)) -> Void
@@ -28,6 +30,7 @@ extension Request {
         return self
     }
 
+    /// Hands over the value or the error inside an actor, which is held weakly.
     public func onResult<Owner: Actor>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, Result<Value, NetworkError>) -> Void
@@ -53,8 +56,8 @@ extension Request {
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 
-    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closure is called there.
     // A tuple: see `Request+Closures.swift`.
+    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closure is called there.
     @discardableResult
     public func start<Owner: RequestOwner>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,

@@ -37,9 +37,8 @@ extension Request {
     public func resuming() -> Self { options { $0.downloads.resumes = true } }
 
     /// Sends `Idempotency-Key` with every attempt of later starts (draft-ietf-httpapi-idempotency-key-header). The server does the work once
-    /// for each key, so a request with this field counts as idempotent, also a POST: retries (``retry(_:)``) repeat it.
-    ///
-    /// - Parameter key: unique for each piece of work; by default a random one of this call, which all later starts share.
+    /// for each key, so a request with this field counts as idempotent, also a POST: retries (``retry(_:)``) repeat it. The key is unique for each
+    /// piece of work; by default a random one of this call, which all later starts share.
     public func idempotencyKey(_ key: String = UUID().uuidString) -> Self {
         // A string of structured fields (RFC 9651), as the draft has it.
         let quoted = "\"\(key.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""

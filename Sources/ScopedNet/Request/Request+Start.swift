@@ -39,8 +39,8 @@ extension Request {
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 
-    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closures given here are called there.
     // Tuples: see `Request+Closures.swift`.
+    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closures given here are called there.
     @discardableResult
     public func start<Owner: RequestOwner>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,

@@ -31,6 +31,7 @@ extension RequestBody {
     /// - Parameters:
     ///   - compression: a level that zlib does not have fails the start with `invalidOption`.
     ///   - minimumBytes: bytes and JSON that are shorter are sent as they are. Default: 1,024, below which hardly a packet is saved.
+    /// - Returns: the body that is sent compressed.
     public func compressed(_ compression: Compression = .gzip, minimumBytes: Int = 1_024) -> RequestBody {
         guard contentEncoding == nil else { return self }
         if let deferred {

@@ -41,6 +41,7 @@ public struct StatusValidation: Sendable, Hashable {
     public static let success = StatusValidation(kind: .success)
     /// Every status is delivered as a success.
     public static let any = StatusValidation(kind: .any)
+    /// These statuses are a success.
     public static func codes(_ codes: Set<Int>) -> StatusValidation { StatusValidation(kind: .codes(codes)) }
 
     package func accepts(_ status: Int) -> Bool {
@@ -54,11 +55,15 @@ public struct StatusValidation: Sendable, Hashable {
 
 /// The choices of one request; a session's configuration holds the defaults.
 public struct RequestOptions: Sendable {
+    /// The clocks of a run.
     public var timeouts = Timeouts()
+    /// The place in the queue. Default: ``Priority/normal``.
     public var priority = Priority.normal
+    /// The fate of a run whose handles or bag go. Default: ``ReleaseStrategy/untilFinished``.
     public var release = ReleaseStrategy.untilFinished
     /// What a start does while a run of the same request is under way.
     public var repeats = Repeats.concurrent
+    /// The rule for failed attempts. Default: ``RetryPolicy/none``, and so no retries but of a connection that was dead.
     public var retry = RetryPolicy.none
     /// Without a path to the server, waits for one before the first attempt instead of failing at once. Default: false. The wait ends with
     /// ``Timeouts/connectivity``, with the run's cancellation or with its scope; it holds no connection slot. A wrong answer of the system
@@ -73,6 +78,7 @@ public struct RequestOptions: Sendable {
     public var handlesCookies = true
     /// How the request proves who is asking. Default: ``Authentication/automatic``, the session's credentials where it has some.
     public var authentication = Authentication.automatic
+    /// The rule for redirects. Default: up to 20 are followed.
     public var redirects = RedirectPolicy()
     /// Which URLs may be asked, redirects included. Default: all.
     public var access = AccessPolicy()
@@ -80,6 +86,7 @@ public struct RequestOptions: Sendable {
     public var hooks = RequestHooks()
     /// Which responses are a success. Default: a status of 200 to 299, and the media types that the decoder expects.
     public var validation = Validation.success
+    /// The version of HTTP that is spoken. Default: ``HTTPVersionPolicy/automatic``.
     public var httpVersion = RequestOptions.HTTPVersionPolicy.automatic
     /// A label to find and cancel requests by. Several requests may share one.
     public var tag: String?

@@ -23,6 +23,7 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
         for (name, value) in pairs { append(Name(name), value) }
     }
 
+    /// Makes fields of a literal; those with nil are left out.
     public init(dictionaryLiteral elements: (Name, String?)...) {
         self.init()
         for (name, value) in elements {
@@ -63,6 +64,7 @@ extension HeaderFields {
             parsed = name
         }
 
+        /// Takes a literal as a name. It is checked where it is used.
         public init(stringLiteral text: String) { self.init(text) }
     }
 }

@@ -5,8 +5,8 @@ public import HTTPTypes
 extension Session {
     /// Makes the request that `request` describes.
     ///
-    /// - Parameter request: scheme and authority may be missing: the path is resolved against the session's base URL then. What has no meaning
-    ///   here (CONNECT, the asterisk-form of OPTIONS, a fragment in the path) is the failure of the start: `invalidOption` or `invalidURL`.
+    /// Scheme and authority may be missing: the path is resolved against the session's base URL then. What has no meaning here (CONNECT, the
+    /// asterisk-form of OPTIONS, a fragment in the path) is the failure of the start: `invalidOption` or `invalidURL`.
     public func request<Value: Decodable & Sendable>(
         _ request: HTTPRequest, body: RequestBody? = nil, as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<Value> {

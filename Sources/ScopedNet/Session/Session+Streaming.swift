@@ -8,9 +8,8 @@ extension Session {
     ///
     /// The body is neither stored in the session's cache nor read out of it. An unsafe method invalidates there before this returns.
     ///
-    /// - Parameter window: bytes that may wait for the reader before the connection is paused, and the most that one piece has once its
-    ///   coding is undone.
-    /// - Throws: ``NetworkError``; `invalidOption` also where only what is stored is wanted (``CachePolicy/ReadMode/only``, `only-if-cached`).
+    /// `window` is how many bytes may wait for the reader before the connection is paused, and the most that one piece has once its coding is
+    /// undone. Throws `invalidOption` also where only what is stored is wanted (``CachePolicy/ReadMode/only``, `only-if-cached`).
     public func stream(
         _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
         body: RequestBody? = nil, in bag: DeallocBag? = nil, window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
@@ -74,6 +73,7 @@ extension Session {
 
 /// The head of a response whose body is still to come.
 public struct StreamedResponse: Sendable {
+    /// Status and fields.
     public let head: ResponseHead
     /// The body, content codings undone. Iterate it once.
     public let bytes: StreamedResponse.Bytes
@@ -84,7 +84,9 @@ public struct StreamedResponse: Sendable {
 extension StreamedResponse {
     /// A body in pieces, as they arrive. One iteration only; ending it early stops the transfer.
     public struct Bytes: AsyncSequence, Sendable {
+        /// A piece of the body.
         public typealias Element = Data
+        /// Each error is one of the library.
         public typealias Failure = NetworkError
 
         fileprivate let guardian: StreamGuardian
@@ -100,10 +102,12 @@ extension StreamedResponse {
             self.limits = limits
         }
 
+        /// Begins to read.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(guardian: guardian, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, runID: run.id)
         }
 
+        /// A reader of the body. Its end stops the transfer.
         public struct AsyncIterator: AsyncIteratorProtocol {
             private let guardian: StreamGuardian
             private let decoder: ContentDecoder?
@@ -160,6 +164,7 @@ extension StreamedResponse {
                 return piece.isEmpty ? nil : piece
             }
 
+            /// The next piece, without leaving the caller's actor first.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> Data? { try await next() }
         }
     }

@@ -20,7 +20,7 @@ extension Session {
 
     /// Uploads bytes, a file or a form.
     ///
-    /// - Parameter contentType: nil sends what `headers`, the source or the session name, if anything.
+    /// Without `contentType` what `headers`, the source or the session name is sent, if anything.
     public func upload<Value: Decodable & Sendable>(
         _ url: some URLConvertible, from source: some UploadSource, contentType: String? = nil, method: HTTPRequest.Method = .post,
         query: Parameters = [:], headers: HeaderFields = [:], as type: Value.Type = Data.self, fileID: StaticString = #fileID,
@@ -31,7 +31,7 @@ extension Session {
 
     /// Uploads bytes, a file or a form; what is answered does not matter.
     ///
-    /// - Parameter contentType: nil sends what `headers`, the source or the session name, if anything.
+    /// Without `contentType` what `headers`, the source or the session name is sent, if anything.
     public func upload(
         _ url: some URLConvertible, from source: some UploadSource, contentType: String? = nil, method: HTTPRequest.Method = .post,
         query: Parameters = [:], headers: HeaderFields = [:], as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
@@ -41,7 +41,7 @@ extension Session {
 
     /// Uploads bytes, a file or a form; the value is what `decoder` makes of the response.
     ///
-    /// - Parameter contentType: nil sends what `headers`, the source or the session name, if anything.
+    /// Without `contentType` what `headers`, the source or the session name is sent, if anything.
     public func upload<Value: Sendable>(
         _ url: some URLConvertible, from source: some UploadSource, contentType: String? = nil, method: HTTPRequest.Method = .post,
         query: Parameters = [:], headers: HeaderFields = [:], decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID,

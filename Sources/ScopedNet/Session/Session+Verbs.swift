@@ -178,7 +178,7 @@ extension Session {
 
     /// Makes a request whose parameters go where its method wants them: into the URL, or as a form, as JSON, … into the body.
     ///
-    /// - Parameter parameters: nil for none; see ``ParameterSerializer/serialize(_:method:url:)`` for the difference to an empty set.
+    /// `parameters` are nil for none; see ``ParameterSerializer/serialize(_:method:url:)`` for the difference to an empty set.
     public func request<Value: Decodable & Sendable>(
         _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
         headers: HeaderFields = [:], as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line

@@ -41,10 +41,9 @@ struct FilePlacement: Sendable {
     /// O_DIRECTORY`.
     private static let nameless = 0o20_000_000 | O_DIRECTORY
 
-    /// Gives the file a name, in place of the file that may be there.
+    /// Gives the file a name, in place of the file that may be there. `mayPlace` is asked between the temporary name and the last step, each of
+    /// which may take as long as the disk likes.
     ///
-    /// - Parameter mayPlace: asked between the temporary name and the last step. Each of the two
-    ///   may take as long as the disk likes.
     /// - Returns: false where that fails, and `errno` says why. There is then no name left.
     /// - Throws: `cancelled` where it may not be placed. There is no name left either.
     func replace(
@@ -58,9 +57,8 @@ struct FilePlacement: Sendable {
         return calls.rename(temporary, path) == 0 || removeTemporary()
     }
 
-    /// Gives the file a name that is free: this one, else `name (1).txt` and so on.
+    /// Gives the file a name that is free: this one, else `name (1).txt` and so on. `mayPlace` is asked before each name that is tried.
     ///
-    /// - Parameter mayPlace: asked before each name that is tried.
     /// - Returns: the name; nil where there is none, and `errno` says why.
     /// - Throws: `cancelled` where it may not be placed.
     func place(

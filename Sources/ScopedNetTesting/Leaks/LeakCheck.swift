@@ -85,7 +85,7 @@ struct LeakCheck<Object: AnyObject> {
             return state.closures.isEmpty ? nil : "\(run) was cancelled, and still holds \(state.closures.joined(separator: ", "))."
         case .cancelled(let reason): return "\(run) was cancelled by another: \(reason)."
         case .ended: return "\(run) was not cancelled, it came to its own end: \(question)"
-        case .neverStarted, nil:
+        case .neverStarted, .forgotten, nil:
             return "\(run) was not cancelled: \(question)\n\(census.report(only: entry.birth.number))"
         }
     }

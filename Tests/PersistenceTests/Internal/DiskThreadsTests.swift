@@ -26,7 +26,7 @@ import Testing
         threads.end()
         #expect(await answers(threads) { 1 } == [1, 1, 1])
         let letGo = DispatchSemaphore(value: 0)
-        #expect(await answers(threads) { letGo.wait() } .allSatisfy { $0 == nil })
+        #expect(await answers(threads) { letGo.wait() }.allSatisfy { $0 == nil })
         // All that may be held are held.
         #expect(await answers(threads) { 2 } == [nil, nil, nil])
         for _ in 0..<3 { letGo.signal() }

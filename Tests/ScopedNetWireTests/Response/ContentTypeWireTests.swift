@@ -97,7 +97,8 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try await withHouse { house in
             house.server.on("/a", ScriptedResponse(body: .bytes([])))
-            _ = try await house.session.download(house.url("/a"), to: file).options { $0.validation.contentTypes = .only(["image/*"]) }.value()
+            _ = try await house.session.download(house.url("/a"), to: file).options { $0.validation.contentTypes = .only(["image/*"]) }
+                .value()
             #expect(try Data(contentsOf: file).isEmpty)
         }
     }
@@ -108,7 +109,9 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try await withCache { cached async throws in
             cached.server.on("/", portal.header("Cache-Control", "max-age=60"))
-            let request = cached.wire.session.download(cached.wire.url + "/", to: file).options { $0.validation.contentTypes = .only(["image/*"]) }
+            let request = cached.wire.session.download(cached.wire.url + "/", to: file).options {
+                $0.validation.contentTypes = .only(["image/*"])
+            }
             let error = try await failure { try await request.value() }
             #expect(error.code == .unacceptableContentType)
             #expect(error.body == Data("<html>log in</html>".utf8))

@@ -57,7 +57,8 @@ struct MemoryBodyTests {
         try await withWire { wire async throws in
             wire.server.on("/", .ok(.repeating(7, count: 3 << 20)))
             for _ in 0..<2 {
-                let response = try await wire.session.request(wire.url + "/", decoder: .head).options { $0.limits.bodyBytes = 1_000 }.response()
+                let response = try await wire.session.request(wire.url + "/", decoder: .head).options { $0.limits.bodyBytes = 1_000 }
+                    .response()
                 #expect(response.value.status == 200)
                 #expect(response.body.isEmpty)
                 #expect(response.metrics.bodyBytesReceived == 3 << 20)
