@@ -34,7 +34,8 @@ import Testing
 
     /// What is written outside a transfer has no writer that holds the file.
     @Test func aDiscardDuringAWriteLeavesTheFileOpenUntilItReturns() throws {
-        let (closed, discard) = (Gathered<Int32>(), Lock<(@Sendable () -> Void)?>(nil))
+        let closed = Gathered<Int32>()
+        let discard = Lock<(@Sendable () -> Void)?>(nil)
         var calls = FileCalls.system
         calls.close = { descriptor in
             closed.add(descriptor)
@@ -60,7 +61,8 @@ import Testing
     @Test(arguments: ["the run has ended", "the file was discarded"])
     func aFileThatIsUnwantedBeforeItsLastStepReplacesNothing(_ what: String) throws {
         _ = folder.write("old", to: "file")
-        let (isWanted, discard) = (Lock(true), Lock<(@Sendable () -> Void)?>(nil))
+        let isWanted = Lock(true)
+        let discard = Lock<(@Sendable () -> Void)?>(nil)
         var calls = FileCalls.system
         calls.name = { descriptor, path in
             if what == "the run has ended" { isWanted.withLock { $0 = false } } else { discard.withLock { $0 }?() }
