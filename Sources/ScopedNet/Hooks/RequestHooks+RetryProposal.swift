@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import HTTPTypes
 
 extension RequestHooks {
-    /// The question whether a failed attempt is repeated. See ``Request/decideRetry(fileID:line:_:)``.
+    /// The question whether a failed attempt is repeated. See ``Request/decideRetry``.
     public struct RetryProposal: Sendable {
         /// The same as ``Run/id``.
         public let runID: UInt64

@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// Closures that decide for every run with these options: defaults of a session through ``Session/Configuration/options``, or of one request.
 ///
 /// They live as long as the options: what they capture does, too, so capture no owner here. Hooks of one start belong on the request
-/// (``Request/decideRedirect(fileID:line:_:)`` and its like); those go first, and are destroyed when their run ends. <doc:Hooks> has the
+/// (``Request/decideRedirect`` and its like); those go first, and are destroyed when their run ends. <doc:Hooks> has the
 /// order.
 ///
 /// A closure runs on its own actor, if it has one, else on the concurrency runtime; never on the network thread, never under a lock. One that

@@ -62,7 +62,8 @@ extension RunCore {
 
     /// As `waitForDisk`, where somebody else has the threads: `ask` hands on the closure that takes the answer, and does not call it itself.
     func waitForAnswer<Answer: Sendable>(
-        atMost limit: Duration? = nil, _ ask: (_ answered: @escaping @Sendable (Answer) -> Void) -> Void, next: @escaping @Sendable (RunCore, Answer?) -> Void,
+        atMost limit: Duration? = nil, _ ask: (_ answered: @escaping @Sendable (Answer) -> Void) -> Void,
+        next: @escaping @Sendable (RunCore, Answer?) -> Void,
         late: @escaping @Sendable (Answer) -> Void = { _ in }
     ) {
         let number = Self.diskWait(TransferID().number)

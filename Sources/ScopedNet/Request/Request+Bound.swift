@@ -1,0 +1,88 @@
+extension Request {
+    /// Names the owner of the closures that follow, once.
+    ///
+    /// ```swift
+    /// session.get("posts", as: [Post].self).bound(to: self)
+    ///     .onSuccess { model, posts in model.posts = posts }
+    ///     .onFailure { model, error in model.message = error.localizedDescription }
+    ///     .onEnd { model, _ in model.isLoading = false }
+    ///     .start()
+    /// ```
+    ///
+    /// The closures hold the owner weakly, and are skipped once it has gone. `start()` ends the run with an owner that is a ``RequestOwner``.
+    public func bound<Owner: AnyObject>(to owner: Owner) -> Bound<Owner> { Bound(request: self, owner: owner) }
+
+    /// A request and the owner of its closures. See ``Request/bound(to:)``.
+    public struct Bound<Owner: AnyObject> {
+        /// The request, for what has no owner.
+        public let request: Request
+        let owner: Owner
+
+        /// See ``Request/onSuccess``.
+        public var onSuccess: Registration<Value> { Registration(bound: self, inner: request.onSuccess) }
+        /// See ``Request/onCached``.
+        public var onCached: Registration<Value> { Registration(bound: self, inner: request.onCached) }
+        /// See ``Request/onResponse``.
+        public var onResponse: Registration<Response<Value>> { Registration(bound: self, inner: request.onResponse) }
+        /// See ``Request/onFailure``.
+        public var onFailure: Registration<NetworkError> { Registration(bound: self, inner: request.onFailure) }
+        /// See ``Request/onResult``.
+        public var onResult: Registration<Result<Value, NetworkError>> { Registration(bound: self, inner: request.onResult) }
+        /// See ``Request/onEnd``.
+        public var onEnd: Registration<EndReason> { Registration(bound: self, inner: request.onEnd) }
+        /// See ``Request/onUploadProgress``.
+        public var onUploadProgress: Registration<TransferProgress> { Registration(bound: self, inner: request.onUploadProgress) }
+        /// See ``Request/onDownloadProgress``.
+        public var onDownloadProgress: Registration<TransferProgress> { Registration(bound: self, inner: request.onDownloadProgress) }
+        /// See ``Request/onResponseHead``.
+        public var onResponseHead: Registration<ResponseHead> { Registration(bound: self, inner: request.onResponseHead) }
+
+        /// Starts a run that ends with `bag`.
+        @discardableResult
+        public func start(in bag: DeallocBag, fileID: StaticString = #fileID, line: Int = #line) -> Run {
+            request.start(in: bag, fileID: fileID, line: line)
+        }
+    }
+}
+
+extension Request.Bound where Owner: RequestOwner {
+    /// Starts a run that ends with its owner.
+    @discardableResult
+    public func start(fileID: StaticString = #fileID, line: Int = #line) -> Run {
+        request.start(for: owner, fileID: fileID, line: line)
+    }
+}
+
+extension Request.Bound {
+    /// One of the closures of a request, which is registered by calling this like a function.
+    public struct Registration<Payload: Sendable> {
+        let bound: Request.Bound<Owner>
+        let inner: Request.Registration<Payload>
+
+        /// Registers a closure. It runs on the actor where it is written, else on the session's delivery queue.
+        public func callAsFunction(
+            fileID: StaticString = #fileID, line: Int = #line,
+            @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Payload) -> Void
+        ) -> Request.Bound<Owner> where Owner: Sendable {
+            _ = inner(for: bound.owner, fileID: fileID, line: line, body)
+            return bound
+        }
+
+        /// Registers a closure of an owner of any class, which runs on the actor of the code that registers it.
+        public func callAsFunction(
+            isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+            _ body: @escaping ((Owner, Payload)) -> Void
+        ) -> Request.Bound<Owner> {
+            _ = inner(for: bound.owner, isolation: isolation, fileID: fileID, line: line, body)
+            return bound
+        }
+
+        /// Registers a closure that runs inside its owner, an actor.
+        public func callAsFunction(
+            fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Payload) -> Void
+        ) -> Request.Bound<Owner> where Owner: Actor {
+            _ = inner(for: bound.owner, fileID: fileID, line: line, body)
+            return bound
+        }
+    }
+}
