@@ -1,5 +1,5 @@
 import Foundation
-import ScopedNet
+@_spi(Transport) import ScopedNet
 import ScopedNetTesting
 import Synchronization
 

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Persistence
 import Reachability
-import ScopedNet
+@_spi(Transport) import ScopedNet
 import ScopedNetTestServer
 import Synchronization
 import Testing

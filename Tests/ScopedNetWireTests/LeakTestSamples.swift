@@ -1,4 +1,4 @@
-import ScopedNet
+@_spi(Transport) import ScopedNet
 import ScopedNetTesting
 import Testing
 import XCTest

@@ -2,7 +2,7 @@ import Dispatch
 import FoundationEssentials
 import HTTPTypes
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// A transport that ends transfers at random moments from its own threads; each transfer stays on one of them, as the contract asks.
 final class ChaosTransport: Transport {

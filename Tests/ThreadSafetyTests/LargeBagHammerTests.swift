@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Bags with hundreds of members die, each on a thread of its own, while their members start, wait, are answered and cancelled: such a bag is
 /// torn down by several threads at once.

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Eight threads start, cancel, drop and end at random. Each run must end exactly once, and nothing may be called after a silence was promised
 /// (THR-2, defect 28).

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Runs with a delegate and several closures of each kind, on two executors, are silenced at random: from within a call, or from a thread beside
 /// it; by a cancel, by a bag's end, by its `cancelAll` and by its deinit. Each call is admitted for itself: what was stopped from within is silent

@@ -8,8 +8,6 @@ extension Request {
     ///
     /// Each call arms the next start; several closures of one kind are called in their order. They are destroyed once they were called, or can no
     /// longer be.
-    // The closures of the forms with `isolation:` take a tuple, so that the compiler weighs them like those that are `@isolated(any)` and the
-    // owner's being Sendable decides between the two; closures with two parameters are written for either.
     public struct Registration<Payload: Sendable>: Sendable {
         let request: Request
         let add: @Sendable (inout RunHandlers, Callback<Payload>) -> Void
@@ -30,6 +28,8 @@ extension Request {
             arm(Callback(owner: owner, body, origin: CodeOrigin(fileID, line)))
         }
 
+        // A tuple, so that the compiler weighs this closure like those that are `@isolated(any)` and the owner's being Sendable decides between the
+        // two; closures with two parameters are written for either.
         /// Registers a closure that gets an owner of any class, on the actor of the code that registers it.
         public func callAsFunction<Owner: AnyObject>(
             for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,

@@ -44,13 +44,18 @@ extension Session {
         /// Makes a configuration with the defaults.
         ///
         /// - Parameters:
-        ///   - customTransport: sends the requests; nil, the default, for libcurl. Tests put a mock here.
         ///   - agent: retains the running requests; ``RequestAgent/shared`` by default.
         ///   - deliveryQueue: the queue of callbacks that belong to no actor; nil, the default, for a private serial one.
-        public init(customTransport: (any Transport)? = nil, agent: RequestAgent = .shared, deliveryQueue: DispatchQueue? = nil) {
-            self.customTransport = customTransport
+        public init(agent: RequestAgent = .shared, deliveryQueue: DispatchQueue? = nil) {
             self.agent = agent
             self.deliveryQueue = deliveryQueue ?? DispatchQueue(label: "scopednet.delivery")
+        }
+
+        /// Makes a configuration whose requests are sent by a transport of your own.
+        @_spi(Transport)
+        public init(customTransport: (any Transport)?, agent: RequestAgent = .shared, deliveryQueue: DispatchQueue? = nil) {
+            self.init(agent: agent, deliveryQueue: deliveryQueue)
+            self.customTransport = customTransport
         }
 
         static let defaultUserAgent = "ScopedNet/0.1"

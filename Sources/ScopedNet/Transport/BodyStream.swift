@@ -4,7 +4,7 @@ package import FoundationEssentials
 /// paused until the reader has caught up.
 ///
 /// One reader only. Dropping the iterator, or leaving the loop, cancels the transfer.
-public final class BodyStream: CensusMember {
+@_spi(Transport) public final class BodyStream: CensusMember {
     package enum Acceptance { case accepted, pause }
 
     private struct State {

@@ -2,7 +2,7 @@
 ///
 /// The thread, its multi handle and its sockets are made with the first transfer and go away with the last reference; no shutdown is
 /// needed. Any thread may call any method; none blocks.
-public final class CurlTransport: Transport {
+@_spi(Transport) public final class CurlTransport: Transport {
     private enum State: Sendable { case idle, running(NetworkThread), stopped }
 
     /// The settings of all connections of this transport.

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Written by one thread at a time: the transport's writer from the first byte to the last, the pipeline afterwards. Discarded by any. Blocks
 /// for as long as the disk does.
-public final class FileSink: @unchecked Sendable {
+@_spi(Transport) public final class FileSink: @unchecked Sendable {
     // Safety: what changes is behind `turn`, but `destination`, which `commit` sets before its answer is told. Whoever uses the open file
     // is one of its holders, and as long as there is one, a discard leaves the file to the last of them. The descriptor is taken out under the
     // lock by the one who closes it: nobody else has it then.

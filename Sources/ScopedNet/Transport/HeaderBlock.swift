@@ -3,7 +3,7 @@ public import HTTPTypes
 
 /// The header fields of a request, checked once and kept in libcurl's form, so that a thousand requests with the same fields
 /// share one list.
-public final class HeaderBlock: Sendable {
+@_spi(Transport) public final class HeaderBlock: Sendable {
     /// The fields in their order, without those that libcurl adds by itself.
     public let fields: HTTPFields
     private let suppressed: [String]

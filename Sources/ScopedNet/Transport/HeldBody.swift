@@ -2,7 +2,7 @@
 ///
 /// Its bytes wait in the connection, which is paused at the first of them; the idle clock is held. On HTTP/2 with a libcurl below 8 they wait in
 /// memory instead, up to the stream's window (37 MiB seen), which is why requests that may hold a body use HTTP/1.1 there.
-public final class HeldBody: Sendable {
+@_spi(Transport) public final class HeldBody: Sendable {
     private struct State {
         var place: BodyDestination?
         var isAwaited = false

@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 /// One exchange as the transport sees it: immutable, so it may cross the doorway by reference. Redirects and retries are new ones.
-public final class TransferRequest: Sendable {
+@_spi(Transport) public final class TransferRequest: Sendable {
     /// The name of the transfer, unique in the process.
     public let id: TransferID
     /// The absolute URL to send to.
@@ -74,7 +74,7 @@ public final class TransferRequest: Sendable {
 }
 
 /// What holds for every attempt of a request. Immutable and shared, so that starting a transfer copies one reference.
-public final class TransferOptions: Sendable {
+@_spi(Transport) public final class TransferOptions: Sendable {
     /// The clocks of an attempt; the transport watches connect, first byte and idle.
     public let timeouts: Timeouts
     /// The HTTP version to speak.

@@ -9,7 +9,7 @@ public import FoundationEssentials
 ///    nothing is called after it.
 /// 3. Calls for one transfer are ordered and never overlap. They may come on any one thread, never under a lock of the transport.
 /// 4. Each batch of calls ends with ``DeliveryBatch/end()``, which hands what the sinks collected to their delivery queues at once.
-public protocol Transport: AnyObject, Sendable {
+@_spi(Transport) public protocol Transport: AnyObject, Sendable {
     /// Starts a transfer. Returns at once; the sink is called from another thread.
     func start(_ transfer: TransferRequest, sink: any TransferSink)
     /// Ends the transfer with the code ``NetworkError/Code/cancelled``. Never blocks. Unknown or ended transfers are ignored.
@@ -35,7 +35,7 @@ extension Transport {
 }
 
 /// Names one transfer (one attempt, one hop) in the process.
-public struct TransferID: Hashable, Sendable {
+@_spi(Transport) public struct TransferID: Hashable, Sendable {
     /// The number itself; numbers count up.
     public let number: UInt64
     /// Makes a new name.
@@ -43,7 +43,7 @@ public struct TransferID: Hashable, Sendable {
 }
 
 /// The receiver of a transfer's events. Calls come on the transport's thread: they decide and hand on, they never run user code.
-public protocol TransferSink: AnyObject, Sendable {
+@_spi(Transport) public protocol TransferSink: AnyObject, Sendable {
     /// Only for requests with ``TransferRequest/wantsMilestones``.
     func transfer(_ id: TransferID, didReach milestone: TransferMilestone, batch: DeliveryBatch)
     /// The final head (never 1xx). The answer says where the body goes.
@@ -64,7 +64,7 @@ extension TransferSink {
 }
 
 /// The place a response body goes to.
-public enum BodyDestination: Sendable {
+@_spi(Transport) public enum BodyDestination: Sendable {
     /// Into memory, up to a number of bytes; more is ``NetworkError/Code/bodyTooLarge``.
     case memory(limit: Int)
     /// Into memory up to a number of bytes; the rest is read and dropped. Where nobody asked for the body (redirects, error pages), not
@@ -79,7 +79,7 @@ public enum BodyDestination: Sendable {
 }
 
 /// An event on the way out, for observers alone.
-public enum TransferMilestone: Sendable {
+@_spi(Transport) public enum TransferMilestone: Sendable {
     /// A connection is ready and the request is about to be sent. Times are since the start of the transfer.
     case connected(TransferMetrics.ConnectionTimings)
     /// The reused connection was dead before the first byte of the response, and the request goes out on another one.
@@ -113,7 +113,7 @@ extension TransferMetrics {
 }
 
 /// The end of a transfer.
-public struct TransferResult: Sendable {
+@_spi(Transport) public struct TransferResult: Sendable {
     /// Nil when the response is complete by its framing.
     public var error: NetworkError?
     /// The final head; nil when none came.
@@ -135,7 +135,7 @@ public struct TransferResult: Sendable {
 /// The results that the sinks of one batch of calls want delivered, handed over in one step per delivery queue when the batch ends.
 ///
 /// Not thread-safe: it belongs to the thread that makes the calls.
-public final class DeliveryBatch {
+@_spi(Transport) public final class DeliveryBatch {
     // Safety of the unchecked accesses: one thread, and nothing is called that comes back here.
     @exclusivity(unchecked) private var lane: DeliveryLane?
     @exclusivity(unchecked) private var items: [DeliveryLane.Item] = []

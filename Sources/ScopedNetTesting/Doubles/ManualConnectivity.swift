@@ -1,5 +1,5 @@
 package import Reachability
-public import ScopedNet
+@_spi(Transport) public import ScopedNet
 
 /// A network that comes and goes by a test's hand.
 ///

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import HTTPTypes
-public import ScopedNet
+@_spi(Transport) public import ScopedNet
 
 /// One attempt at a ``MockTransport``: what was asked, and the hand that answers it step by step.
 ///

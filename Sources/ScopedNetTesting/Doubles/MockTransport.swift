@@ -1,4 +1,4 @@
-public import ScopedNet
+@_spi(Transport) public import ScopedNet
 
 /// A transport without a network, behind the same doorway as the real one: what is not scripted waits for the test's hand.
 ///

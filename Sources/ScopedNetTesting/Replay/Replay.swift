@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import ScopedNet
+@_spi(Transport) public import ScopedNet
 
 /// Real exchanges, recorded once and answered again without a network: what `HARRecorder` (in `ScopedNetFoundation`) writes with its bodies, or
 /// any other HAR 1.2 file.

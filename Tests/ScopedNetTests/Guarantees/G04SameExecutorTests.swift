@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// G4: on the delivery executor, a cancel or a bag's end leaves nothing running and nothing to come.
 @Suite(.leavesNothing) struct G04SameExecutorTests {

@@ -2,7 +2,7 @@ import CleanSlate
 import Foundation
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// G8, for bags with so many members that they are torn down in the background, many at a time.
 @Suite(.leavesNothing) struct G08LargeBagTests {

@@ -4,7 +4,7 @@ import Foundation
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// G14: a callback runs on the actor that registered it, else on the session's delivery queue.
 @Suite(.leavesNothing) struct G14IsolationTests {

@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Answers, ends of transfers and cancels in every order that comes: each run ends once, and nothing is left.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))

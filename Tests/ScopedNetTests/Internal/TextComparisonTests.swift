@@ -5,7 +5,7 @@ import Persistence
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Text from outside is compared by its bytes. `String` takes "é" in one scalar and in two for equal; servers, files and users' passwords do not.
 @Suite(.leavesNothing) struct TextComparisonTests {

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// A transport that only notes; the trace decides what comes when.
 final class ReplayTransport: Transport {

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import ScopedNetTesting
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Forces one trace of the model upon the real engine: each of its threads is stopped at every door, and goes on when the trace says so. After
 /// each stride the engine must look as the model does.

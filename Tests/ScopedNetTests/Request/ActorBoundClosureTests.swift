@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Owners of any class, in code that runs on an actor. What does not compile is in `Tests/CompileTime`.
 @Suite(.leavesNothing) struct ActorBoundClosureTests {

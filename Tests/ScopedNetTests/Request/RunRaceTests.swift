@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Orders of events that the model of a run found, or that reading for the model did; each was a defect once.
 @Suite(.leavesNothing) struct RunRaceTests {

@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Requests that are awaited in a bag's task.
 @Suite(.leavesNothing) struct TaskScopeTests {

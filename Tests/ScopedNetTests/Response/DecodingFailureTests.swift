@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct DecodingFailureTests {
     private struct Story: Decodable, Sendable {

@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Bodies read line by line.
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct StreamedLinesTests {

@@ -4,7 +4,7 @@ import Persistence
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// The JSON coding of a session: values, bodies and error documents are read and written by it, unless a call names another.
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct JSONCodingTests {

@@ -1,6 +1,6 @@
 import CleanSlate
 import Foundation
-import ScopedNet
+@_spi(Transport) import ScopedNet
 import ScopedNetTesting
 import Testing
 

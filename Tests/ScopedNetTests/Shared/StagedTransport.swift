@@ -2,7 +2,7 @@ import FoundationEssentials
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// The mock transport, taken by hand throughout: short words for the steps the engine's tests are made of.
 typealias StagedTransport = MockTransport

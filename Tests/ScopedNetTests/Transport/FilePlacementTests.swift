@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// What a file that is being written is called, and how it gets its name.
 @Suite(.leavesNothing) struct FilePlacementTests {

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// A file that is discarded by one thread while another one uses it.
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct FileSinkTests {

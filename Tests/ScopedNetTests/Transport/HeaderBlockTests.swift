@@ -3,7 +3,7 @@ import CleanSlate
 import HTTPTypes
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Header fields in libcurl's form (CURLOPT_HTTPHEADER(3)).
 @Suite(.leavesNothing) struct HeaderBlockTests {

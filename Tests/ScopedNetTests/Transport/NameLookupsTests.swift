@@ -1,7 +1,7 @@
 import CleanSlate
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 @Suite(.leavesNothing) struct NameLookupsTests {
     /// Begins a lookup that the limits allow.

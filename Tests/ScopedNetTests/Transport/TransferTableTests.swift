@@ -1,7 +1,7 @@
 import CleanSlate
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 @Suite(.leavesNothing) struct TransferTableTests {
     /// A dictionary is the model: after each of many steps both say the same of every number ever used.

@@ -1,7 +1,7 @@
 import CleanSlate
 import Foundation
 import HTTPTypes
-import ScopedNet
+@_spi(Transport) import ScopedNet
 import ScopedNetFoundation
 import ScopedNetTestServer
 import ScopedNetTesting

@@ -3,7 +3,7 @@ import ScopedNetTestServer
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// What carries the requests of a test: a mock, or libcurl and a server.
 enum Carrier: CaseIterable, Sendable {

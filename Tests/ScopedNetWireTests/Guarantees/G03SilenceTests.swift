@@ -5,7 +5,7 @@ import ScopedNetTestServer
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// G2, G3, G4, G8: every call is admitted for itself. After a cancel or a bag's end has returned, no further call of the run begins but `onEnd`.
 @Suite(.leavesNothing) struct G03SilenceTests {

@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// G11: the agent retains a run from start to end, never the handle.
 @Suite(.leavesNothing) struct G11AgentTests {

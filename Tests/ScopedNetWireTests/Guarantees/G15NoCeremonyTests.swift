@@ -4,7 +4,7 @@ import HTTPTypes
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// G15: no mandatory shutdown. A session nobody uses goes away with its thread and sockets.
 @Suite(.leavesNothing, .serialized) struct G15NoCeremonyTests {

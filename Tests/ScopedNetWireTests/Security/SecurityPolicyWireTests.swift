@@ -4,7 +4,7 @@ import HTTPTypes
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Policies of hosts, and what travels between them: redirects, pools, sessions of TLS, proxies.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))

@@ -4,7 +4,7 @@ import Glibc
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// What can go wrong with a download's file: a typed error with the system's own words, nothing half-written left behind, no hang.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))

@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Files are written and read ahead by other threads than the network's: the decisions, and the types that carry them out.
 @Suite(.leavesNothing, .timeLimit(.minutes(1)))

@@ -4,7 +4,7 @@ import ScopedNetTestServer
 import TestProcesses
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// A file system that hangs: whoever writes to it waits, and nobody else.
 @Suite(.leavesNothing(within: .seconds(40)), .serialized, .enabled(if: FreezableDisk.isAvailable, FreezableDisk.obstacle))

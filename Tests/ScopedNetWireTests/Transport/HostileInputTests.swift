@@ -4,7 +4,7 @@ import HTTPTypes
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// What the caller gets wrong, or was given by somebody hostile: named before anything is sent.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
