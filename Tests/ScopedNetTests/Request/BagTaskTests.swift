@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aBagThatARunWasPutInIsNotIdleWhileAClosureRuns() async throws {
+    @Test nonisolated func aBagThatARunWasPutInIsNotIdleWhileAClosureRuns() async throws {
         try await withStage { session, transport async throws in
             let (bag, second, third) = (DeallocBag(), DeallocBag(), DeallocBag())
             let (trace, letGo) = (Trace(), DispatchSemaphore(value: 0))

@@ -26,17 +26,17 @@ import Testing
             condition.unlock()
         }
 
-        var overhead: Int { 0 }
+        var overhead: Int { 1 }
 
         func seal(_ text: Data, context: Data) throws(StoreError) -> Data {
             condition.lock()
             while isHung.withLock({ $0 }) { condition.wait() }
             condition.unlock()
             if pause > 0 { usleep(pause) }
-            return text
+            return text + [0]
         }
 
-        func open(_ sealed: Data, context: Data) throws(StoreError) -> Data { sealed }
+        func open(_ sealed: Data, context: Data) throws(StoreError) -> Data { sealed.dropLast() }
 
         func hash(_ text: Data) -> Data {
             let sum = text.reduce(into: UInt64(5381)) { $0 = $0 &* 33 &+ UInt64($1) }
