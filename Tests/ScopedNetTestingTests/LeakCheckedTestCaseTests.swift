@@ -1,6 +1,6 @@
 import Foundation
-import ScopedNet
-import ScopedNetTesting
+@_spi(Transport) import ScopedNet
+@_spi(Transport) import ScopedNetTesting
 import XCTest
 
 /// The XCTest forms in XCTest itself.

@@ -1,7 +1,7 @@
 import CleanSlate
 import Glibc
-import ScopedNet
-import ScopedNetTesting
+@_spi(Transport) import ScopedNet
+@_spi(Transport) import ScopedNetTesting
 import Testing
 
 /// Each check passes on clean code, and says what is wrong with code that leaks on purpose.

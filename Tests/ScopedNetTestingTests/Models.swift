@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Transport) import ScopedNet
+import ScopedNet
 import ScopedNetTesting
 import Synchronization
 

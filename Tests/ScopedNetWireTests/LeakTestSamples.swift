@@ -1,4 +1,4 @@
-@_spi(Transport) import ScopedNet
+import ScopedNet
 import ScopedNetTesting
 import Testing
 import XCTest

@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Transport) import ScopedNet
+import ScopedNet
 
 /// The samples of Limits.md, and of uploads in Transport.md, word for word; `DocumentationTests` compares them.
 private struct LimitsSamples: Sendable {

@@ -1,7 +1,7 @@
 import CleanSlate
 import Logging
 import Reachability
-@_spi(Transport) import ScopedNet
+import ScopedNet
 import ScopedNetService
 import ScopedNetTesting
 import ServiceLifecycle

@@ -66,7 +66,8 @@ public final class LeakCensus: CensusListener {
     }
 
     package func died(_ number: UInt64, _ ending: CensusEnding?) {
-        outer?.died(number, ending)
+        // A start that was forgotten is told once, by the innermost.
+        if case .forgotten? = ending { outer?.died(number, nil) } else { outer?.died(number, ending) }
         let (entry, watchers) = state.withLock { state in
             let entry = state.alive.removeValue(forKey: number)
             if case .forgotten(let sentence)? = ending { state.forgotten.append(sentence) }

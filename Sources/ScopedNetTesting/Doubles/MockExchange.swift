@@ -8,7 +8,7 @@ public import HTTPTypes
 /// after the end is ignored, as is a second head.
 public final class MockExchange: Sendable {
     /// What the transport was given.
-    public let transfer: TransferRequest
+    @_spi(Transport) public let transfer: TransferRequest
 
     private struct State {
         var sink: (any TransferSink)?
@@ -46,7 +46,7 @@ public final class MockExchange: Sendable {
 
     // MARK: What was asked
 
-    public var id: TransferID { transfer.id }
+    @_spi(Transport) public var id: TransferID { transfer.id }
     public var url: String { transfer.url.string }
     /// Without query.
     public var path: String {
@@ -129,7 +129,7 @@ public final class MockExchange: Sendable {
     }
 
     /// The transfer ends so.
-    public func finish(_ result: TransferResult) { step { [self] batch in end(result, batch) } }
+    @_spi(Transport) public func finish(_ result: TransferResult) { step { [self] batch in end(result, batch) } }
 
     /// The transfer fails.
     public func fail(_ code: NetworkError.Code = .connectionLost) {

@@ -17,7 +17,7 @@
 /// exchange.receive("half of it")
 /// exchange.fail(.connectionLost)
 /// ```
-public final class MockTransport: Transport {
+public final class MockTransport: Sendable {
     private struct State {
         var exchanges: [MockExchange] = []
         var cancellations: [TransferID] = []
@@ -52,7 +52,7 @@ public final class MockTransport: Transport {
     /// Every attempt, in order.
     public var exchanges: [MockExchange] { state.withLock { $0.exchanges } }
     /// Every cancel the library asked for, in order, idle ones too.
-    public var cancellations: [TransferID] { state.withLock { $0.cancellations } }
+    @_spi(Transport) public var cancellations: [TransferID] { state.withLock { $0.cancellations } }
 
     /// The exchange of this number, counted from 0; waits for it.
     ///
@@ -69,7 +69,7 @@ public final class MockTransport: Transport {
 
     // MARK: The doorway
 
-    public func start(_ transfer: TransferRequest, sink: any TransferSink) {
+    @_spi(Transport) public func start(_ transfer: TransferRequest, sink: any TransferSink) {
         let exchange = MockExchange(transfer, sink: sink)
         let (count, isShutDown) = state.withLock { state in
             state.exchanges.append(exchange)
@@ -94,7 +94,7 @@ public final class MockTransport: Transport {
         return scripted ?? answer?(exchange)
     }
 
-    public func cancel(_ id: TransferID) {
+    @_spi(Transport) public func cancel(_ id: TransferID) {
         let exchange = state.withLock { state in
             state.cancellations.append(id)
             return state.exchanges.first { $0.id == id }
@@ -107,7 +107,7 @@ public final class MockTransport: Transport {
     /// Called before the next suspension takes effect.
     package let onSuspend = Lock<(@Sendable () -> Void)?>(nil)
 
-    public func suspend(_ id: TransferID) {
+    @_spi(Transport) public func suspend(_ id: TransferID) {
         let first = onSuspend.withLock { action in
             defer { action = nil }
             return action
@@ -116,7 +116,7 @@ public final class MockTransport: Transport {
         exchanges.first { $0.id == id }?.noteSuspended(true)
     }
 
-    public func resume(_ id: TransferID) { exchanges.first { $0.id == id }?.noteSuspended(false) }
+    @_spi(Transport) public func resume(_ id: TransferID) { exchanges.first { $0.id == id }?.noteSuspended(false) }
 
     /// Ends everything with ``NetworkError/Code/shutdown``, also what is started later. Returns when the end of each that was
     /// started before has been told; one that is started meanwhile ends soon after.
@@ -130,3 +130,5 @@ public final class MockTransport: Transport {
         for exchange in open { await exchange.settle() }
     }
 }
+
+@_spi(Transport) extension MockTransport: Transport {}

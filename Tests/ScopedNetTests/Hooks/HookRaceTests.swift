@@ -1,6 +1,6 @@
 import CleanSlate
 import Foundation
-import ScopedNetTesting
+@_spi(Transport) import ScopedNetTesting
 import Testing
 
 @_spi(Transport) @testable import ScopedNet

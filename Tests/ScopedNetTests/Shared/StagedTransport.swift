@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ScopedNetTesting
+@_spi(Transport) import ScopedNetTesting
 import Testing
 
 @_spi(Transport) @testable import ScopedNet

@@ -1,9 +1,10 @@
+import CleanSlate
 import Testing
 
 @testable import ScopedNet
 
 /// How long a transfer that is over waits for the last bytes of its file.
-@Suite struct DiskWaitsTests {
+@Suite(.leavesNothing) struct DiskWaitsTests {
     private let second: UInt64 = 1_000_000_000
 
     private func limit(_ code: NetworkError.Code?, keepsPart: Bool = false, deadline: UInt64? = nil) -> UInt64 {

@@ -129,8 +129,8 @@ struct ServerLimitTests {
 
     @Test func aLimitThatCannotBeIsAMistake() async throws {
         let changes: [(String, @Sendable (inout RequestOptions) -> Void)] = [
-            ("maxDownloadBytes", { $0.limits.downloadBytes = -1 }), ("maxBodyBytes", { $0.limits.bodyBytes = -1 }),
-            ("maxHeaderBytes", { $0.limits.headerBytes = .min }), ("maxRedirects", { $0.redirects.maxRedirects = -1 }),
+            ("downloadBytes", { $0.limits.downloadBytes = -1 }), ("bodyBytes", { $0.limits.bodyBytes = -1 }),
+            ("headerBytes", { $0.limits.headerBytes = .min }), ("maxRedirects", { $0.redirects.maxRedirects = -1 }),
             ("maxAttempts", { $0.retry.maxAttempts = 0 }), ("maxAttempts", { $0.retry.maxAttempts = -3 }),
         ]
         try await withWire { wire async throws in

@@ -4,11 +4,11 @@ import Glibc
 import HTTPTypes
 import Persistence
 import ScopedNetTestServer
-import ScopedNetTesting
+@_spi(Transport) import ScopedNetTesting
 import Synchronization
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// What the cache does for requests that wait, are led elsewhere, or are refreshed beside.
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CacheWaitingTests {

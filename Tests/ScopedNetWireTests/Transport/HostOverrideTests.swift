@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Overrides of names and addresses, as a server and a proxy see them. The names exist nowhere: a lookup would fail.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))

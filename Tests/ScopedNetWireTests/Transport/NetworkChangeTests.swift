@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// What becomes of connections when the transport hears that the network is another one, as the server sees it.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1))) struct NetworkChangeTests {

@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(3)))
 struct StreamedBodyTests {

@@ -4,7 +4,7 @@ import HTTPTypes
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
 struct TransportHTTP2Tests {
