@@ -87,7 +87,7 @@ public final class Store: Sendable {
 
     // MARK: Bodies
 
-    /// How long the disk may take to answer (``StoreLimits/readTimeout``).
+    /// The time that the disk has to answer (``StoreLimits/readTimeout``).
     package var readTimeout: Duration { engine.configuration.limits.readTimeout }
 
     /// A writer for the body of an entry that is to be put. It makes no file until the body is large.

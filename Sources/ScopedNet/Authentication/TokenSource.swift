@@ -67,6 +67,7 @@ public final class TokenSource: Sendable {
     /// A token that is good as far as anybody knows; waits for the renewal where one is under way or needed. Cancelling the task ends the wait.
     ///
     /// - Parameter refused: one that has been refused.
+    /// - Returns: the token.
     /// - Throws: ``NetworkError``: `authenticationFailed` with what the closure threw as `underlying`, or `cancelled`.
     public func token(insteadOf refused: String? = nil) async throws(NetworkError) -> String {
         try await result(insteadOf: refused).get()

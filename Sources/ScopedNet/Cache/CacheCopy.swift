@@ -3,7 +3,7 @@ import Persistence
 
 /// The copy of one downloaded file into the cache, which its run waits for as long as it gets on.
 ///
-/// What is stored was read before the run gave the copy up, and so before its caller could change the file.
+/// All that is stored was read before the run gave the copy up, and so before its caller could change the file.
 final class CacheCopy: Sendable {
     private struct State {
         /// Since the copy has a thread.
@@ -13,7 +13,7 @@ final class CacheCopy: Sendable {
     }
 
     let group: BlockingPool.Group
-    /// How long a copy may stand still.
+    /// The time that a copy may stand still.
     let patience: Duration
     private let visit: CacheVisit
     private let descriptor: Int32
@@ -53,7 +53,7 @@ final class CacheCopy: Sendable {
         if wasGivenUp { visit.cache.copies.comeBack() }
     }
 
-    /// How far the copy is; before it has a thread, how far the others are that it waits for.
+    /// The pieces that were copied; before the copy has a thread, those of the copies that it waits for.
     enum Progress: Equatable {
         case waiting(others: Int)
         case copying(pieces: Int)
@@ -64,7 +64,7 @@ final class CacheCopy: Sendable {
         return .waiting(others: visit.cache.copies.pieces)
     }
 
-    /// Nobody waits for it any more.
+    /// The run goes on without the copy.
     func giveUp() {
         let isFirst = state.withLock { state in
             guard !state.isGivenUp, !state.isOver else { return false }

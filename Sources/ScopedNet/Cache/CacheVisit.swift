@@ -121,7 +121,7 @@ final class CacheVisit: @unchecked Sendable {
         return put(metadata, reply.horizon(forward.strategy.policy), body) == .accepted
     }
 
-    /// Whether a response whose body is in a file can be stored.
+    /// True when a response whose body is in a file can be stored.
     var storesFile: Bool { stores && !readsStoredBodies && forward.strategy.policy.write.contains(.disk) }
 
     /// Stores a response whose body is in a file. Blocks for as long as the disks of both do. `mayGoOn` is asked before each piece, and when all

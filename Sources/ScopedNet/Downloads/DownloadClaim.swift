@@ -25,7 +25,7 @@ final class DownloadClaim: Sendable {
         self.isLeaving = isLeaving
     }
 
-    /// Whether somebody has the part, such as a writer whose disk has not returned.
+    /// True while the part is in use, as by a writer whose disk has not returned.
     var isInUse: Bool { state.withLock { $0.isInUse } }
 
     /// Calls `body` with the part.

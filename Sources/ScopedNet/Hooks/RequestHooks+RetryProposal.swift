@@ -18,7 +18,7 @@ extension RequestHooks {
         public let head: ResponseHead?
         /// The failure of the transfer; nil where there is a response.
         public let error: NetworkError?
-        /// What happens with ``RetryAnswer/asDecided``.
+        /// The decision that ``RetryAnswer/asDecided`` carries out.
         public let decision: RetryPolicy.Decision
         private let coded: Data
         private let limits: DecodingLimits
@@ -45,7 +45,7 @@ extension RequestHooks {
 
     /// The answer to a ``RetryProposal``.
     public enum RetryAnswer: Sendable, Hashable {
-        /// What the ``RetryPolicy`` decided.
+        /// The decision of the ``RetryPolicy``.
         case asDecided
         /// One more attempt when the time has passed, also beyond the policy's attempts, its deadline and its budget, and also for a method that
         /// is not idempotent: the program knows that sending it twice does no harm. ``Timeouts/total`` holds all the same.

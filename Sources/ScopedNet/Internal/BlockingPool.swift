@@ -31,7 +31,7 @@ package final class BlockingPool: @unchecked Sendable {
 
     package static let shared = BlockingPool(width: 64, share: 16)
 
-    /// Where one idle thread waits. Each has a condition of its own: of several threads at one, the
+    /// The place at which one idle thread waits. Each has a condition of its own: of several threads at one, the
     /// C library up to glibc 2.41 may leave one asleep that was to be woken (sourceware bug 25847).
     private final class Seat {
         let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)

@@ -1,12 +1,12 @@
 public import FoundationEssentials
 
-/// What happens to a run when its handles or its bag go away.
+/// The fate of a run whose handles or bag go away.
 public enum ReleaseStrategy: Sendable, Hashable {
     /// The agent keeps it until it ends; dropping the handle changes nothing, ending the bag cancels. The default: a temporary is safe.
     case untilFinished
     /// Dropping the last handle (the ``Request`` and every ``Run`` of it) cancels too.
     case cancelOnRelease
-    /// When handle, bag or owner go, the gates close (nothing is called any more) and the transfer goes on: its result still reaches
+    /// When handle, bag or owner go, nothing is called any more and the transfer goes on: its result still reaches
     /// file and cache. An explicit `cancel()` stops it.
     case detached
 }
@@ -32,7 +32,7 @@ public enum RepeatStrategy: Sendable, Hashable {
     public static var keepRunning: RepeatStrategy { .cancelNewest }
 }
 
-/// Which status codes are a success.
+/// The status codes that are a success.
 public struct StatusValidation: Sendable, Hashable {
     package enum Kind: Sendable, Hashable { case success, any, codes(Set<Int>) }
     package let kind: Kind
@@ -61,7 +61,7 @@ public struct RequestOptions: Sendable {
     public var priority = Priority.normal
     /// The fate of a run whose handles or bag go. Default: ``ReleaseStrategy/untilFinished``.
     public var release = ReleaseStrategy.untilFinished
-    /// What a start does while a run of the same request is under way.
+    /// The rule for a start while a run of the same request is under way.
     public var repeats = Repeats.concurrent
     /// The rule for failed attempts. Default: ``RetryPolicy/none``, and so no retries but of a connection that was dead.
     public var retry = RetryPolicy.none
@@ -84,7 +84,7 @@ public struct RequestOptions: Sendable {
     public var access = AccessPolicy()
     /// Closures of the program that decide how a run goes on. They live as long as these options. None by default.
     public var hooks = RequestHooks()
-    /// Which responses are a success. Default: a status of 200 to 299, and the media types that the decoder expects.
+    /// The responses that are a success. Default: a status of 200 to 299, and the media types that the decoder expects.
     public var validation = Validation.success
     /// The version of HTTP that is spoken. Default: ``HTTPVersionPolicy/automatic``.
     public var httpVersion = RequestOptions.HTTPVersionPolicy.automatic
@@ -92,9 +92,9 @@ public struct RequestOptions: Sendable {
     public var tag: String?
     /// Travels with the request to delegates and observers.
     public var userInfo: [String: any Sendable] = [:]
-    /// How large and how fast a message may be.
+    /// The limits on the size and the speed of a message.
     public var limits = Limits()
-    /// Whether codings that can be decoded are offered to the server. Default: true; downloads to a file never do.
+    /// True where codings that can be decoded are offered to the server. Default: true; downloads to a file never do.
     public var acceptsCompression = true
 
     /// Makes the defaults.
@@ -102,7 +102,7 @@ public struct RequestOptions: Sendable {
 }
 
 extension RequestOptions {
-    /// What a start does while a run of the same request is under way.
+    /// The rule for a start while a run of the same request is under way.
     public struct Repeats: Sendable, Hashable {
         /// The rule. Default: ``RepeatStrategy/concurrent``.
         public var strategy: RepeatStrategy
@@ -129,7 +129,7 @@ extension RequestOptions {
         public static let cancelNewest = keepRunning
     }
 
-    /// How large and how fast a message may be.
+    /// The limits on the size and the speed of a message.
     public struct Limits: Sendable {
         /// The most bytes of a body in memory, encoded and decoded. Default: 256 MiB.
         public var bodyBytes = 256 << 20
@@ -145,14 +145,14 @@ extension RequestOptions {
         /// The most bytes of the body, as it comes over the wire, that are received in a second, on average. Nil, the default: as fast as
         /// it goes.
         public var downloadRate: Int?
-        /// How far a coded body may expand.
+        /// The limits on the expansion of a coded body.
         public var decoding = DecodingLimits.default
 
         /// Makes the defaults.
         public init() {}
     }
 
-    /// Which responses are a success; all others are a failure of the run.
+    /// The responses that are a success; all others are a failure of the run.
     public struct Validation: Sendable {
         /// The statuses. Default: ``StatusValidation/success``, 200 to 299. Others are ``NetworkError/Code/unacceptableStatus``.
         public var statuses: StatusValidation

@@ -281,7 +281,7 @@ extension RunCore {
         fail(error, result, batch: nil)
     }
 
-    /// Whether the disk has not yet returned with the part, which nothing can be added to until then.
+    /// True while the disk has not returned with the part. Until then nothing can be added to it.
     var isPartHeld: Bool { drive.download.map { $0.keepsPart && $0.claim?.isInUse == true } ?? false }
 
     /// - Returns: nil when another exchange takes its place.

@@ -55,7 +55,7 @@ extension RunCore {
         waitForAnswer(atMost: limit, { answered in block(nil) { answered(work()) } }, next: next, late: late)
     }
 
-    /// How long an error that is known waits for the disk.
+    /// The time that an error waits for the disk once it is known.
     var patienceWithDisk: Duration {
         .nanoseconds(Int64(DiskWaits.patience(keepsPart: drive.download?.keepsPart == true)))
     }

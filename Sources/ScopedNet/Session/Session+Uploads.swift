@@ -87,7 +87,7 @@ extension Data: Session.UploadSource {
 }
 
 extension URL: Session.UploadSource {
-    /// What the file holds when it is sent.
+    /// The content of the file at the time it is sent.
     public var uploadBody: RequestBody { .uploading(self) }
 }
 

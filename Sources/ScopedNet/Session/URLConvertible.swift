@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What a request can be made for: an absolute URL, or a reference that is resolved against the session's base URL (RFC 3986 section 5).
+/// The target of a request: an absolute URL, or a reference that is resolved against the session's base URL (RFC 3986 section 5).
 ///
 /// `String`, `Substring` and `URL` are given; your own type conforms to be usable wherever a request takes a URL. What is not valid
 /// fails the start with `invalidURL`.

@@ -25,8 +25,8 @@ struct DiskWaits {
     /// kept.
     private static let grace: UInt64 = 100_000_000
 
-    /// How long an error that is known waits for the disk, in nanoseconds. Where a part is kept for
-    /// the next request, a disk that is only slow gets the time to take what has come.
+    /// The time that an error waits for the disk once it is known, in nanoseconds. Where a part is
+    /// kept for the next request, a disk that is only slow gets the time to take what has come.
     static func patience(keepsPart: Bool) -> UInt64 { keepsPart ? 5_000_000_000 : 1_000_000_000 }
 
     /// When a transfer that is over ends without the disk. Only a success waits without a limit

@@ -51,7 +51,7 @@ public struct LeakReport: Sendable, CustomStringConvertible {
         }
     }
 
-    /// What is alive and should not be.
+    /// The objects that are alive and should not be.
     public let leaks: [Leak]
     /// Requests that went although closures were registered for their next start, a sentence each: nothing was sent.
     public let forgottenStarts: [String]

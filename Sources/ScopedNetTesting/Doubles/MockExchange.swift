@@ -46,7 +46,9 @@ public final class MockExchange: Sendable {
 
     // MARK: What was asked
 
+    /// The transfer's identifier.
     @_spi(Transport) public var id: TransferID { transfer.id }
+    /// The URL that is asked.
     public var url: String { transfer.url.string }
     /// Without query.
     public var path: String {
@@ -54,7 +56,9 @@ public final class MockExchange: Sendable {
         let path = rest.prefix { $0 != "?" }
         return path.isEmpty ? "/" : String(path)
     }
+    /// The method that is sent.
     public var method: HTTPRequest.Method { transfer.method }
+    /// The fields that are sent.
     public var headers: HTTPFields { transfer.headers.fields }
     /// The body, where it is bytes; files and sequences are not read.
     public var body: Data? {
@@ -63,7 +67,9 @@ public final class MockExchange: Sendable {
 
     /// The library has asked to stop. See ``MockTransport/endsCancelled``.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    /// True while the library holds the transfer up.
     public var isSuspended: Bool { state.withLock { $0.isSuspended } }
+    /// True once the transfer is over.
     public var isEnded: Bool { state.withLock { $0.isEnded } }
 
     func noteCancelled() { state.withLock { $0.isCancelled = true } }
@@ -81,6 +87,7 @@ public final class MockExchange: Sendable {
         if let failure = reply.failure { fail(failure) } else { finish() }
     }
 
+    /// Delivers the head of the response.
     public func receiveHead(status: Int = 200, headers: HTTPFields = [:]) {
         step { [self] batch in
             guard let sink = sink, state.withLock({ $0.head == nil }) else { return }
@@ -104,6 +111,7 @@ public final class MockExchange: Sendable {
         }
     }
 
+    /// Delivers a piece of the body as text.
     public func receive(_ text: String) { receive(Data(text.utf8)) }
 
     /// The counts of progress alone, without bytes.
@@ -111,6 +119,7 @@ public final class MockExchange: Sendable {
         step { [self] batch in sink?.transfer(id, didReceive: count, of: total, batch: batch) }
     }
 
+    /// Tells the library how much of the request's body was sent.
     public func reportSent(_ count: Int64, of total: Int64?) {
         step { [self] batch in sink?.transfer(id, didSend: count, of: total, batch: batch) }
     }

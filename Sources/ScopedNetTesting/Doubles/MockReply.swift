@@ -4,7 +4,9 @@ public import ScopedNet
 
 /// What a ``MockTransport`` answers: a value.
 public struct MockReply: Sendable {
+    /// The status of the response.
     public var status: Int
+    /// The fields of the response.
     public var headers: HTTPFields
     /// As it would come over the wire: a body in a content coding is decoded by the library.
     public var body: Data
@@ -15,6 +17,7 @@ public struct MockReply: Sendable {
     /// The head and the body come before ``failure``.
     public var failsAfterBody = false
 
+    /// Makes a reply of its parts.
     public init(
         status: Int = 200, headers: HTTPFields = [:], body: Data = Data(), pieceBytes: Int? = nil, failure: NetworkError.Code? = nil
     ) {
@@ -34,6 +37,7 @@ public struct MockReply: Sendable {
     /// A status, and a text with it.
     public static func status(_ status: Int, _ text: String = "") -> MockReply { MockReply(status: status, body: Data(text.utf8)) }
 
+    /// A redirect to another URL; 302 by default.
     public static func redirect(to location: String, status: Int = 302) -> MockReply {
         MockReply(status: status, headers: [.location: location])
     }

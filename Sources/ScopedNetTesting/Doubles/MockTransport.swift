@@ -33,7 +33,7 @@ public final class MockTransport: Sendable {
     /// A cancelled transfer ends at once, as a real one does within a turn of its loop. Otherwise the test ends it.
     public let endsCancelled: Bool
 
-    /// - Parameter answer: asked for each exchange that neither queue nor routes know, on the starting thread; nil leaves it to the test.
+    /// Makes a transport. `answer` is asked for each exchange that neither queue nor routes know, on the starting thread; nil leaves it to the test.
     public init(endsCancelled: Bool = true, _ answer: (@Sendable (MockExchange) -> MockReply?)? = nil) {
         self.endsCancelled = endsCancelled
         self.answer = answer
@@ -69,6 +69,7 @@ public final class MockTransport: Sendable {
 
     // MARK: The doorway
 
+    /// Takes a transfer of the library.
     @_spi(Transport) public func start(_ transfer: TransferRequest, sink: any TransferSink) {
         let exchange = MockExchange(transfer, sink: sink)
         let (count, isShutDown) = state.withLock { state in
@@ -94,6 +95,7 @@ public final class MockTransport: Sendable {
         return scripted ?? answer?(exchange)
     }
 
+    /// Ends a transfer for the library.
     @_spi(Transport) public func cancel(_ id: TransferID) {
         let exchange = state.withLock { state in
             state.cancellations.append(id)
@@ -107,6 +109,7 @@ public final class MockTransport: Sendable {
     /// Called before the next suspension takes effect.
     package let onSuspend = Lock<(@Sendable () -> Void)?>(nil)
 
+    /// Holds a transfer up.
     @_spi(Transport) public func suspend(_ id: TransferID) {
         let first = onSuspend.withLock { action in
             defer { action = nil }
@@ -116,6 +119,7 @@ public final class MockTransport: Sendable {
         exchanges.first { $0.id == id }?.noteSuspended(true)
     }
 
+    /// Lets a transfer go on.
     @_spi(Transport) public func resume(_ id: TransferID) { exchanges.first { $0.id == id }?.noteSuspended(false) }
 
     /// Ends everything with ``NetworkError/Code/shutdown``, also what is started later. Returns when the end of each that was

@@ -1,7 +1,7 @@
 import CleanSlate
 import Foundation
-import Synchronization
 import ScopedNetTesting
+import Synchronization
 import Testing
 
 @testable import ScopedNet

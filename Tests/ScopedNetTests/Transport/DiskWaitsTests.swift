@@ -3,7 +3,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// How long a transfer that is over waits for the last bytes of its file.
+/// The time that a transfer that is over waits for the last bytes of its file.
 @Suite(.leavesNothing) struct DiskWaitsTests {
     private let second: UInt64 = 1_000_000_000
 

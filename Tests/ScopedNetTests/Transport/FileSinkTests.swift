@@ -32,7 +32,7 @@ import Testing
         discard.withLock { $0 = nil }
     }
 
-    /// What is written outside a transfer has no writer that holds the file.
+    /// A write outside a transfer has no writer that holds the file for it.
     @Test func aDiscardDuringAWriteLeavesTheFileOpenUntilItReturns() throws {
         let closed = Gathered<Int32>()
         let discard = Lock<(@Sendable () -> Void)?>(nil)

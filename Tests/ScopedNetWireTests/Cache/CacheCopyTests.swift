@@ -61,7 +61,7 @@ import Testing
             let body = bytes(300_000)
             cached.server.on("/", ScriptedResponse.ok(.bytes(Array(body))).header("Cache-Control", "max-age=60"))
             sealing.hang()
-            // What does not end at all would keep the test.
+            // A download that does not end at all would keep the test.
             let rescue = Task {
                 try await Task.sleep(for: .seconds(20))
                 sealing.goOn()

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// What is refused is not stored, and what is stored is checked.
+    /// A refused response is not stored, and a stored one is checked.
     @Test func theCacheHasNothingThatWasRefused() async throws {
         try await withCache { cached async throws in
             cached.server.on("/", .json(#"{"code":17}"#).header("Cache-Control", "max-age=600"))
