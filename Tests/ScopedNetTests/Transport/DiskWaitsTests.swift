@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [NetworkError.Code.idleTimeout, .connectionLost, .truncatedBody])
     func anErrorThatIsKnownIsToldSoonWithoutATotalTime(_ code: NetworkError.Code) {
         #expect(limit(code) == 101 * second)
-        // What has come is of use to the next request.
+        // Bytes that have come are of use to the next request.
         #expect(limit(code, keepsPart: true) == 105 * second)
         #expect(limit(code, deadline: 130 * second) == 101 * second)
         #expect(limit(code, keepsPart: true, deadline: 102 * second) == 102 * second)
