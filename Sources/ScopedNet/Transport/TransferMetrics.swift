@@ -33,6 +33,7 @@ public struct TransferMetrics: Sendable {
     public var bodyBytesSent: Int64 = 0
     public var bodyBytesReceived: Int64 = 0
     public var headerBytesReceived: Int = 0
+    /// The bytes of the request's head.
     public var requestBytes: Int = 0
     public var isConnectionReused = false
     /// "1.0", "1.1", "2" or "3"; empty when no response came.
