@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import HTTPTypes
+import Logging
 import Persistence
 import Reachability
 @_spi(Transport) import ScopedNet
@@ -90,6 +91,16 @@ private struct Samples: Sendable {
     func search(_ text: String, since: Date, by author: String?, with session: Session) async throws -> [Post] {
         _ = try await session.post("searches", body: .json(["q": text, "since": since])).value()
         return try await session.get("search", query: ["q": text, "since": since, "by": author], as: [Post].self).value()
+    }
+
+    func fetch(_ image: String, to file: URL, with session: Session, show: (Double, String) -> Void) async throws(NetworkError) -> URL? {
+        let download = session.download(image, to: file)
+        for try await progress in download.progress { show(progress.fraction ?? 0, "\(progress)") }
+        return try download.result?.get().value
+    }
+
+    func report(_ session: Session, to logger: Logger) {
+        logger.info("\(session.statistics)")  // 120 requests: 118 succeeded, 2 failed (idleTimeout 2); …; p50 12 ms, p90 40 ms, p99 1.2 s
     }
 
     // MARK: Downloads.md
@@ -526,6 +537,7 @@ private struct Samples: Sendable {
                 "Security.md",
                 "Transport.md",
                 "LeakTests.md",
+                "Mocking.md",
                 "ScopedNetTesting.md",
                 "ScopedNetService.md",
             ])
@@ -540,6 +552,7 @@ private struct Samples: Sendable {
             "LeakTestSamples.swift",
             "LimitsSamples.swift",
             "ConnectionSamples.swift",
+            "MockSamples.swift",
             "ServiceSamples.swift",
         ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"

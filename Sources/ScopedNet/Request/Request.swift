@@ -252,6 +252,7 @@ extension RunHandlers {
         if !other.sent.isEmpty { add(&sent, other.sent) }
         if !other.received.isEmpty { add(&received, other.received) }
         add(&end, other.end)
+        if let own = other.observer { observer = own }
         resolve = other.resolve ?? resolve
     }
 }

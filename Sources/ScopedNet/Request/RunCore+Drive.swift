@@ -137,6 +137,7 @@ extension RunCore {
     func attemptFinished(_ result: TransferResult, batch: DeliveryBatch) {
         session.link.noteConnection(to: result.metrics.remoteAddress)
         attempts.append(result.metrics)
+        session.counter.transfer(result.metrics)
         session.admission.noteVersion(result.metrics.httpVersion, of: admissionKey)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, batch: batch)
         guard mayGoOn else { return abandonWork() }
@@ -421,6 +422,7 @@ extension RunCore {
                 feed?.push(observed: .retryDecided(reason: "the total timeout is too near", after: nil), from: self, batch: batch)
                 return false
             }
+            session.counter.retry()
             if reason == .staleConnection {
                 drive.silentReconnects += 1
             } else {

@@ -19,6 +19,7 @@ public final class Session: Sendable {
     /// By the bytes of their texts.
     private let urls = Lock<[ExactString: RequestURL]>([:])
     private let blocks: Lock<DefaultBlocks>
+    let counter: StatisticsCounter
     /// Plain GETs with the session's own options and fields, by URL text: what most requests are.
     private let templates = Lock(KnownTemplates())
     let defaultOptions: OptionsBox
@@ -40,14 +41,17 @@ public final class Session: Sendable {
 
     /// Makes a session with a transport of its own, unless the configuration has one. Sessions derived from it (``with(_:)``) share it.
     public convenience init(configuration: Configuration = Configuration(), fileID: StaticString = #fileID, line: Int = #line) {
-        self.init(configuration: configuration, link: TransportLink(configuration), origin: CodeOrigin(fileID, line))
+        self.init(
+            configuration: configuration, link: TransportLink(configuration), counter: StatisticsCounter(), origin: CodeOrigin(fileID, line)
+        )
         warn(after: nil)
     }
 
-    private init(configuration: Configuration, link: TransportLink, origin: CodeOrigin) {
+    private init(configuration: Configuration, link: TransportLink, counter: StatisticsCounter, origin: CodeOrigin) {
         self.configuration = configuration
         self.link = link
         blocks = Lock(DefaultBlocks())
+        self.counter = counter
         lane = configuration.deliveryTarget.map { DeliveryLane(target: $0) } ?? DeliveryLane(queue: configuration.deliveryQueue)
         defaultOptions = OptionsBox(configuration.options)
         link.users.add(configuration.agent)
@@ -67,7 +71,8 @@ public final class Session: Sendable {
             derived.connection == configuration.connection && derived.customTransport === configuration.customTransport
             && derived.connectivity.isSame(as: configuration.connectivity)
         let session = Session(
-            configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))
+            configuration: derived, link: isSameTransport ? link : TransportLink(derived), counter: counter,
+            origin: CodeOrigin(fileID, line))
         session.warn(after: configuration.baseURL)
         return session
     }

@@ -76,7 +76,7 @@ private final class Shelf: Sendable {
         return state.withLock { state in
             guard let replies = state.replies[key], let first = replies.first else {
                 state.missing.append(text)
-                return .failure(.connectionFailed)
+                return .failing(.connectionFailed)
             }
             state.used.insert(key)
             if replies.count > 1 { state.replies[key]?.removeFirst() }

@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test func aTokenThatLooksLikeTheRefusedOneIsTried() {
-        var state = TokenState(one)
-        #expect(state.ask(insteadOf: other, waiter: 1) == .use(one))
-        #expect(state.ask(insteadOf: one, waiter: 1) == .renew(1, refused: one))
+        var state = TokenState(TokenSource.Token(one))
+        #expect(state.ask(insteadOf: other, waiter: 1) == .use(TokenSource.Token(one)))
+        #expect(state.ask(insteadOf: one, waiter: 1) == .renew(1, refused: TokenSource.Token(one)))
     }
 
     @Test func aNonceThatLooksLikeTheLastOneIsNew() throws {
