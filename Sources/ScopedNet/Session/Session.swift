@@ -20,6 +20,8 @@ public final class Session: Sendable {
     /// Plain GETs with the session's own options and fields, by URL text: what most requests are.
     private let templates = Lock(KnownTemplates())
     let defaultOptions: OptionsBox
+    /// Nil without a limit. Shared by derived sessions with the same.
+    let rateLimiter: HostRateLimiter?
     package let ticket = Census.ticket()
     package var transport: any Transport { link.transport }
     package var admission: AdmissionQueue { link.admission }
@@ -37,12 +39,13 @@ public final class Session: Sendable {
     }
 
     public convenience init(configuration: Configuration = Configuration(), fileID: StaticString = #fileID, line: Int = #line) {
-        self.init(configuration: configuration, link: TransportLink(configuration), origin: CodeOrigin(fileID, line))
+        self.init(configuration: configuration, link: TransportLink(configuration), limiter: nil, origin: CodeOrigin(fileID, line))
         warn(after: nil)
     }
 
-    private init(configuration: Configuration, link: TransportLink, origin: CodeOrigin) {
+    private init(configuration: Configuration, link: TransportLink, limiter: HostRateLimiter?, origin: CodeOrigin) {
         self.configuration = configuration
+        rateLimiter = limiter ?? configuration.rateLimit.map { HostRateLimiter($0, timing: configuration.timing) }
         self.link = link
         blocks = Lock(DefaultBlocks())
         lane = configuration.deliveryTarget.map { DeliveryLane(target: $0) } ?? DeliveryLane(queue: configuration.deliveryQueue)
@@ -64,7 +67,8 @@ public final class Session: Sendable {
             derived.connection == configuration.connection && derived.customTransport === configuration.customTransport
             && derived.connectivity.isSame(as: configuration.connectivity)
         let session = Session(
-            configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))
+            configuration: derived, link: isSameTransport ? link : TransportLink(derived),
+            limiter: derived.rateLimit == configuration.rateLimit ? rateLimiter : nil, origin: CodeOrigin(fileID, line))
         session.warn(after: configuration.baseURL)
         return session
     }
@@ -110,6 +114,7 @@ public final class Session: Sendable {
     /// The template of a request, made once for each URL when the request adds nothing to the session's defaults.
     func template(_ description: RequestDescription) throws(NetworkError) -> RequestTemplate {
         if let error = description.headerError { throw error }
+        if let upgraded = try upgradedTemplate(description) { return upgraded }
         let isPlain =
             description.options === defaultOptions && description.body == nil && description.method == .get && description.headers.isEmpty
             && description.destination == nil
@@ -145,6 +150,7 @@ public final class Session: Sendable {
             guard !destination.utf8.contains(0) else { throw .nulInPath(destination, .fileUnwritable) }
         }
         try options.checkLimits()
+        try configuration.rateLimit?.check()
         let url = try url(description.url)
         try options.access.check(url)
         try link.checkTrust(url)

@@ -41,6 +41,7 @@ public final class CurlTransport: Transport {
         }
     }
 
+    public func preconnect(_ transfer: TransferRequest, sink: any TransferSink) { start(transfer, sink: sink) }
     public func cancel(_ id: TransferID) { running?.post(.cancel(id)) }
     public func suspend(_ id: TransferID) { running?.post(.suspend(id)) }
     public func resume(_ id: TransferID) { running?.post(.resume(id)) }

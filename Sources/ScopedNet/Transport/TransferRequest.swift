@@ -21,6 +21,8 @@ public final class TransferRequest: Sendable {
     public let deadline: UInt64?
     /// The run this belongs to; it appears in errors and logs.
     public let runID: UInt64
+    /// It ends when its connection stands, and sends nothing.
+    package let isConnectOnly: Bool
 
     public init(
         id: TransferID = TransferID(), url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
@@ -39,6 +41,24 @@ public final class TransferRequest: Sendable {
         self.deadline = deadline
         self.repeatsSilently = repeatsSilently ?? method.isIdempotent
         self.runID = runID
+        isConnectOnly = false
+    }
+
+    /// A connection for later requests to a URL.
+    init(connectingTo url: RequestURL, options: TransferOptions) {
+        id = TransferID()
+        self.url = url
+        method = .get
+        headers = .empty
+        body = nil
+        self.options = options
+        wantsProgress = false
+        wantsMilestones = false
+        attempt = 1
+        deadline = nil
+        repeatsSilently = true
+        runID = 0
+        isConnectOnly = true
     }
 
     private init(_ other: TransferRequest, deadline: UInt64?, headers: HeaderBlock? = nil, options: TransferOptions? = nil) {
@@ -54,6 +74,7 @@ public final class TransferRequest: Sendable {
         repeatsSilently = other.repeatsSilently
         self.deadline = deadline
         runID = other.runID
+        isConnectOnly = other.isConnectOnly
     }
 
     /// The same exchange with a deadline.
