@@ -100,6 +100,7 @@ public final class Request<Value: Sendable>: Sendable {
             return (state.token, state.description, state.template)
         }
         var error: NetworkError?
+        if let made = known, !session.isCurrent(made) { known = nil }
         let settled = known ?? prepare(description, &error)
         if let extra = consume extra { handlers.merge(extra) }
         var hooks = handlers.hooks

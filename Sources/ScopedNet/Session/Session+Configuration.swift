@@ -22,8 +22,12 @@ extension Session {
         public var cache: ResponseCache?
         /// Where cookies are kept between requests; nil by default, and then none are. May be shared by sessions.
         public var cookies: CookieJar?
+        /// The hosts that are asked over https only; nil by default, and then none is noted. May be shared by sessions.
+        public var hsts: Session.HSTSStore?
         /// What challenges of servers and proxies are answered with; nil by default, and then none is. May be shared by sessions.
         public var credentials: CredentialStore?
+        /// The rate at which each host is asked; nil, the default, has no limit.
+        public var rateLimit: RateLimit?
         /// How the session hears that the network has changed.
         public var connectivity = Connectivity.automatic
         /// Where callbacks run that belong to no actor. A private serial queue by default.

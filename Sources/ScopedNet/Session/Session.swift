@@ -23,6 +23,8 @@ public final class Session: Sendable {
     /// Plain GETs with the session's own options and fields, by URL text: what most requests are.
     private let templates = Lock(KnownTemplates())
     let defaultOptions: OptionsBox
+    /// Nil without a limit. Shared by derived sessions with the same.
+    let rateLimiter: HostRateLimiter?
     package let ticket = Census.ticket()
     package var transport: any Transport { link.transport }
     package var admission: AdmissionQueue { link.admission }
@@ -42,13 +44,16 @@ public final class Session: Sendable {
     /// Makes a session with a transport of its own, unless the configuration has one. Sessions derived from it (``with(_:)``) share it.
     public convenience init(configuration: Configuration = Configuration(), fileID: StaticString = #fileID, line: Int = #line) {
         self.init(
-            configuration: configuration, link: TransportLink(configuration), counter: StatisticsCounter(), origin: CodeOrigin(fileID, line)
-        )
+            configuration: configuration, link: TransportLink(configuration), limiter: nil, counter: StatisticsCounter(),
+            origin: CodeOrigin(fileID, line))
         warn(after: nil)
     }
 
-    private init(configuration: Configuration, link: TransportLink, counter: StatisticsCounter, origin: CodeOrigin) {
+    private init(
+        configuration: Configuration, link: TransportLink, limiter: HostRateLimiter?, counter: StatisticsCounter, origin: CodeOrigin
+    ) {
         self.configuration = configuration
+        rateLimiter = limiter ?? configuration.rateLimit.map { HostRateLimiter($0, timing: configuration.timing) }
         self.link = link
         blocks = Lock(DefaultBlocks())
         self.counter = counter
@@ -71,8 +76,8 @@ public final class Session: Sendable {
             derived.connection == configuration.connection && derived.customTransport === configuration.customTransport
             && derived.connectivity.isSame(as: configuration.connectivity)
         let session = Session(
-            configuration: derived, link: isSameTransport ? link : TransportLink(derived), counter: counter,
-            origin: CodeOrigin(fileID, line))
+            configuration: derived, link: isSameTransport ? link : TransportLink(derived),
+            limiter: derived.rateLimit == configuration.rateLimit ? rateLimiter : nil, counter: counter, origin: CodeOrigin(fileID, line))
         session.warn(after: configuration.baseURL)
         return session
     }
@@ -118,6 +123,7 @@ public final class Session: Sendable {
     /// The template of a request, made once for each URL when the request adds nothing to the session's defaults.
     func template(_ description: RequestDescription) throws(NetworkError) -> RequestTemplate {
         if let error = description.headerError { throw error }
+        if let upgraded = try upgradedTemplate(description) { return upgraded }
         let isPlain =
             description.options === defaultOptions && description.body == nil && description.method == .get && description.headers.isEmpty
             && description.destination == nil
@@ -153,6 +159,7 @@ public final class Session: Sendable {
             guard !destination.utf8.contains(0) else { throw .nulInPath(destination, .fileUnwritable) }
         }
         try options.checkLimits()
+        try configuration.rateLimit?.check()
         let url = try url(description.url)
         try options.access.check(url)
         try link.checkTrust(url)
