@@ -68,12 +68,16 @@ import Testing
         let session = MockTransport.session(unanswered: .wait) { $0.use(ManualClock()) }
         let request = session.request("x")
         var reader = request.progress.makeAsyncIterator()
-        async let first = reader.next()
-        let exchange = await session.mock.exchange(0)
-        exchange.receiveHead(headers: [.contentLength: "100"])
-        exchange.reportReceived(10, of: 100)
-        let begun = try await first
+        // The run begins with the first read, which waits; so the exchange is served beside it.
+        let serving = Task {
+            let exchange = await session.mock.exchange(0)
+            exchange.receiveHead(headers: [.contentLength: "100"])
+            exchange.reportReceived(10, of: 100)
+        }
+        let begun = try await reader.next()
+        await serving.value
         #expect(begun?.bytes == 10)
+        let exchange = await session.mock.exchange(0)
         for count in 11...60 { exchange.reportReceived(Int64(count), of: 100) }
         let seen = Trace()
         session.configuration.deliveryQueue.async { seen.add("delivered") }
@@ -81,10 +85,9 @@ import Testing
         let next = try await reader.next()
         #expect(next?.bytes == 60)
         exchange.fail(.connectionLost)
-        let error = await #expect(throws: NetworkError.self) { [reader] in
-            var reader = reader
-            while try await reader.next() != nil {}
-        }
+        var failure: (any Error)?
+        do { while try await reader.next() != nil {} } catch { failure = error }
+        let error = failure as? NetworkError
         #expect(error?.code == .connectionLost && error?.url == "http://mock.test/x")
     }
 
