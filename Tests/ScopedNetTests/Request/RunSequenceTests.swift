@@ -159,9 +159,10 @@ import Testing
         session.mock.on(.get, "x", [.status(503), .ok("body")])
         session.mock.on(.get, "other", .ok())
         let request = session.request("x")
-        async let other: Void = { _ = try await session.send("other") }()
+        // A task: Swift 6.3 crashes at an `async let` of a closure that throws one type of error.
+        let other = Task { try await session.send("other") }
         let names = await names(request)
-        try await other
+        _ = try await other.value
         #expect(names.first == "created" && names.last == "finished")
         let expected = ["started", "headReceived", "attemptFinished", "retryDecided"]
         #expect(names.filter { expected.contains($0) } == expected + expected.dropLast())
