@@ -4,11 +4,12 @@ import Glibc
 /// A file that receives a body: written beside its destination and moved there in one step on success only (rename(2)), so that
 /// an existing file is either the old one or the complete new one.
 ///
-/// Used by one thread at a time: the transport's writer from the first byte to the last, the pipeline afterwards. Blocks for as long as the
-/// disk does.
+/// Written by one thread at a time: the transport's writer from the first byte to the last, the pipeline afterwards. Discarded by any. Blocks
+/// for as long as the disk does.
 public final class FileSink: @unchecked Sendable {
-    // Safety: `descriptor`, `count`, `beginning` and `hasMisfit` are touched by the writer while it holds the file, and by the pipeline
-    // before and after that; never by both at once. Who discards the file while it is held leaves that to the writer (`turn`).
+    // Safety: what changes is behind `turn`, but `destination`, which `commit` sets before its answer is told. Whoever uses the open file
+    // is one of its holders, and as long as there is one, a discard leaves the file to the last of them. The descriptor is taken out under the
+    // lock by the one who closes it: nobody else has it then.
     /// Where the file goes; once it is there, its name, which may be another where the server had named it.
     public private(set) var destination: String
     private let placement: FilePlacement
@@ -25,24 +26,43 @@ public final class FileSink: @unchecked Sendable {
         case append(PartRequest, end: Int64, total: Int64?)
     }
 
-    private struct Turn {
-        var isHeld = false
-        /// The part is held with it.
-        var holdsClaim = false
-        var isDiscarded = false
+    private struct Opened {
+        let descriptor: Int32
+        let isNamed: Bool
     }
 
-    private var beginning: Beginning?
+    private struct Turn {
+        /// The writer, and calls that use the file, one within the other.
+        var holders = 0
+        /// The writer holds the part with it.
+        var holdsClaim = false
+        var isDiscarded = false
+        var beginning: Beginning?
+        /// The part was not the one that was asked for any more.
+        var hasMisfit = false
+        var opened: Opened?
+        var count: Int64 = 0
+
+        /// - Returns: true for the last, when it is to remove what was discarded meanwhile.
+        mutating func giveBack() -> Bool {
+            holders -= 1
+            return holders == 0 && isDiscarded
+        }
+
+        /// For the one who closes it.
+        mutating func takeOpened() -> Opened? {
+            defer { opened = nil }
+            return opened
+        }
+    }
+
     /// Whose part is begun, and perhaps written.
     private let claim: DownloadClaim?
-    private let turn = Lock(Turn())
+    private let turn: Lock<Turn>
     /// Why nothing is taken: the first byte ends the transfer.
     let refusal: NetworkError?
-    /// The part was not the one that was asked for any more.
-    private(set) var hasMisfit = false
-    private var descriptor: Int32 = -1
-    private var isNamed = false
-    private(set) var count: Int64 = 0
+    var hasMisfit: Bool { turn.withLock { $0.hasMisfit } }
+    var count: Int64 { turn.withLock { $0.count } }
 
     package init(destination: String, keepsExisting: Bool = false, calls: FileCalls = .system) {
         self.destination = destination
@@ -51,6 +71,7 @@ public final class FileSink: @unchecked Sendable {
         part = nil
         claim = nil
         refusal = nil
+        turn = Lock(Turn())
         placement = FilePlacement(beside: destination, calls)
     }
 
@@ -61,8 +82,7 @@ public final class FileSink: @unchecked Sendable {
         self.destination = destination
         part = claim
         self.claim = claim
-        beginning = .append(asked, end: end, total: total)
-        count = asked.offset
+        turn = Lock(Turn(beginning: .append(asked, end: end, total: total), count: asked.offset))
         refusal = nil
         calls = .system
         keepsExisting = false
@@ -74,7 +94,7 @@ public final class FileSink: @unchecked Sendable {
         self.destination = destination
         part = claim
         self.claim = claim
-        self.count = count
+        turn = Lock(Turn(count: count))
         refusal = nil
         calls = .system
         keepsExisting = false
@@ -84,7 +104,7 @@ public final class FileSink: @unchecked Sendable {
     /// The body is a whole file, and the part is begun anew with it; without a record nothing of it is kept for another run.
     init(destination: String, restarting claim: DownloadClaim, _ record: PartRecord?) {
         self.destination = destination
-        beginning = .restart(record)
+        turn = Lock(Turn(beginning: .restart(record)))
         self.claim = claim
         part = record == nil ? nil : claim
         refusal = nil
@@ -98,6 +118,7 @@ public final class FileSink: @unchecked Sendable {
         self.refusal = refusal
         part = nil
         claim = nil
+        turn = Lock(Turn())
         destination = ""
         calls = .system
         keepsExisting = false
@@ -106,12 +127,9 @@ public final class FileSink: @unchecked Sendable {
 
     /// Nobody is left to wait for the disk.
     deinit {
-        guard descriptor >= 0 else { return }
-        let (descriptor, temporary) = (descriptor, isNamed ? placement.temporary : nil)
-        BlockingPool.shared.submit(.program) {
-            Glibc.close(descriptor)
-            if let temporary { unlink(temporary) }
-        }
+        guard let opened = turn.withLock({ $0.takeOpened() }) else { return }
+        let (placement, calls) = (placement, calls)
+        BlockingPool.shared.submit(.program) { Self.remove(opened, placement, calls) }
     }
 
     // MARK: Whose turn it is
@@ -120,23 +138,24 @@ public final class FileSink: @unchecked Sendable {
     func hold() {
         let holdsClaim = claim?.hold() ?? false
         turn.withLock { turn in
-            turn.isHeld = true
+            turn.holders += 1
             turn.holdsClaim = holdsClaim
         }
     }
 
     /// The writer needs the file no more. Never blocks: what was discarded meanwhile is removed elsewhere.
     func release() {
-        let (releasesClaim, isDiscarded) = turn.withLock { turn in
-            defer {
-                turn.isHeld = false
-                turn.holdsClaim = false
-            }
-            return (turn.holdsClaim, turn.isDiscarded)
+        let (releasesClaim, removes) = turn.withLock { turn in
+            defer { turn.holdsClaim = false }
+            return (turn.holdsClaim, turn.giveBack())
         }
         if releasesClaim { claim?.release() }
-        if isDiscarded { BlockingPool.shared.submit(.init(self)) { self.remove() } }
+        if removes { BlockingPool.shared.submit(.init(self)) { self.remove() } }
     }
+
+    /// Around a call that uses the file on a thread that may block.
+    private func beginUse() { turn.withLock { $0.holders += 1 } }
+    private func endUse() { if turn.withLock({ $0.giveBack() }) { remove() } }
 
     private func use<Result>(
         _ claim: DownloadClaim, _ body: (DownloadPart) throws(NetworkError) -> Result
@@ -165,23 +184,30 @@ public final class FileSink: @unchecked Sendable {
         return status.st_mode & 0o777 | 0o600
     }
 
-    private func open() throws(NetworkError) {
-        guard descriptor < 0 else { return }
+    /// One of the holders.
+    private func open() throws(NetworkError) -> Int32 {
+        if let opened = turn.withLock({ $0.opened }) { return opened.descriptor }
         if !keepsExisting { try Self.checkDestination(destination) }
-        (descriptor, isNamed) = placement.open(keepsExisting ? 0o644 : Self.mode(for: destination))
+        let (descriptor, isNamed) = placement.open(keepsExisting ? 0o644 : Self.mode(for: destination))
         if descriptor < 0 { throw .file(errno, "cannot create \(placement.temporary)") }
+        turn.withLock { $0.opened = Opened(descriptor: descriptor, isNamed: isNamed) }
+        return descriptor
     }
 
     /// Before the first byte, and before the end where there is none. Idempotent.
     func begin() throws(NetworkError) {
-        guard let claim, let beginning else { return }
-        self.beginning = nil
+        guard let claim else { return }
+        let beginning = turn.withLock { turn in
+            defer { turn.beginning = nil }
+            return turn.beginning
+        }
         switch beginning {
+        case nil: return
         case .restart(let record): try use(claim) { (part: DownloadPart) throws(NetworkError) in try part.restart(record) }
         case .append(let asked, let end, let total):
             let fits = try use(claim) { (part: DownloadPart) throws(NetworkError) in try part.append(to: asked, end: end, total: total) }
             guard !fits else { return }
-            hasMisfit = true
+            turn.withLock { $0.hasMisfit = true }
             throw NetworkError(
                 .badResponse, phase: .receiving, message: "the part is not the one that was asked for any more")
         }
@@ -190,12 +216,14 @@ public final class FileSink: @unchecked Sendable {
     package func write(_ bytes: UnsafeRawBufferPointer) throws(NetworkError) {
         if let refusal { throw refusal }
         try begin()
+        beginUse()
+        defer { endUse() }
         if let part {
-            defer { count += Int64(bytes.count) }
+            defer { turn.withLock { $0.count += Int64(bytes.count) } }
             return try use(part) { (file: DownloadPart) throws(NetworkError) in try file.write(bytes) }
         }
         guard !isDiscarded else { throw .lateDownload }
-        try open()
+        let descriptor = try open()
         var rest = bytes
         while !rest.isEmpty {
             let written = calls.write(descriptor, rest.baseAddress, rest.count)
@@ -206,7 +234,7 @@ public final class FileSink: @unchecked Sendable {
             // No system does so for a file; a loop without an end would be the worse answer.
             if written == 0 { throw .file(EIO, "cannot write \(destination)") }
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
-            count += Int64(written)
+            turn.withLock { $0.count += Int64(written) }
         }
     }
 
@@ -225,8 +253,8 @@ public final class FileSink: @unchecked Sendable {
         coding: String? = nil, limits: DecodingLimits = .default, synchronizes: Bool = false, mayPlace: () -> Bool = { true }
     ) throws(NetworkError) {
         // Discarded meanwhile, it is removed behind this.
-        turn.withLock { $0.isHeld = true }
-        defer { release() }
+        beginUse()
+        defer { endUse() }
         guard !isDiscarded else { throw .lateDownload }
         try begin()
         if let part {
@@ -234,8 +262,10 @@ public final class FileSink: @unchecked Sendable {
                 try file.commit(synchronizes: synchronizes) { !isDiscarded && mayPlace() }
             }
         }
-        try open()
-        if let coding, count > 0, let decoder = ContentDecoder.make(for: coding, limits: limits) { try undo(decoder) }
+        var descriptor = try open()
+        if let coding, count > 0, let decoder = ContentDecoder.make(for: coding, limits: limits) {
+            descriptor = try undo(decoder, descriptor)
+        }
         var code = synchronizes && fsync(descriptor) != 0 ? errno : 0
         // Late errors (NFS, quotas) are told at a close; a file without a name would be gone with
         // its last descriptor. A second one is free whatever close(2) answers.
@@ -254,16 +284,14 @@ public final class FileSink: @unchecked Sendable {
     }
 
     private func place() throws(NetworkError) {
-        defer {
-            close(descriptor)
-            descriptor = -1
-        }
+        guard let opened = turn.withLock({ $0.takeOpened() }) else { throw .lateDownload }
+        defer { _ = calls.close(opened.descriptor) }
         if keepsExisting {
-            guard let name = placement.place(at: destination, descriptor, isNamed: isNamed) else {
+            guard let name = placement.place(at: destination, opened.descriptor, isNamed: opened.isNamed) else {
                 throw .file(errno, "cannot create \(destination)")
             }
             destination = name
-        } else if !placement.replace(destination, descriptor, isNamed: isNamed) {
+        } else if !placement.replace(destination, opened.descriptor, isNamed: opened.isNamed) {
             throw .file(errno, "cannot replace \(destination)")
         }
     }
@@ -278,17 +306,21 @@ public final class FileSink: @unchecked Sendable {
     }
 
     /// Decodes into a second file and goes on with that. Servers may send a coding that was not asked for.
-    private func undo(_ decoder: ContentDecoder) throws(NetworkError) {
-        guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw .file(errno, "cannot read \(destination)") }
+    ///
+    /// - Returns: the descriptor of that.
+    private func undo(_ decoder: ContentDecoder, _ coded: Int32) throws(NetworkError) -> Int32 {
+        guard lseek(coded, 0, SEEK_SET) == 0 else { throw .file(errno, "cannot read \(destination)") }
         // The coded bytes live on in the open descriptor; the name is free for the decoded ones.
-        let coded = descriptor
-        defer { close(coded) }
-        if isNamed { unlink(placement.temporary) }
-        descriptor = -1
-        count = 0
+        let taken = turn.withLock { turn in
+            turn.count = 0
+            return turn.takeOpened()
+        }
+        guard let taken else { throw .lateDownload }
+        defer { _ = calls.close(coded) }
+        if taken.isNamed { unlink(placement.temporary) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }
-        try open()
+        let descriptor = try open()
         var failure: NetworkError?
         do throws(ContentDecodingError) {
             while true {
@@ -305,6 +337,7 @@ public final class FileSink: @unchecked Sendable {
                 }
             }
             try decoder.finish()
+            return descriptor
         } catch {
             remove()
             throw failure ?? NetworkError(error, runID: 0, attempt: 1)
@@ -316,17 +349,23 @@ public final class FileSink: @unchecked Sendable {
     package func discard() {
         let isHeld = turn.withLock { turn in
             turn.isDiscarded = true
-            return turn.isHeld
+            return turn.holders > 0
         }
         if !isHeld { remove() }
     }
 
+    /// Any number of threads may be here at once.
     private func remove() {
-        guard descriptor >= 0 else { return }
-        close(descriptor)
-        descriptor = -1
-        count = 0
-        if isNamed { unlink(placement.temporary) }
+        let opened = turn.withLock { turn in
+            if turn.opened != nil { turn.count = 0 }
+            return turn.takeOpened()
+        }
+        if let opened { Self.remove(opened, placement, calls) }
+    }
+
+    private static func remove(_ opened: Opened, _ placement: FilePlacement, _ calls: FileCalls) {
+        _ = calls.close(opened.descriptor)
+        if opened.isNamed { unlink(placement.temporary) }
     }
 }
 
