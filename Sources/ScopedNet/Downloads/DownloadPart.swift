@@ -216,7 +216,8 @@ final class DownloadPart: @unchecked Sendable {
 
     /// The part is the file: it gets its name in one step (rename(2)).
     ///
-    /// - Parameter mayPlace: asked just before that; the part stays what it is otherwise.
+    /// - Parameter mayPlace: asked just before that; the part stays what it is otherwise. A disk that hangs within the step itself may finish it
+    ///   after the run was told of its end.
     func commit(synchronizes: Bool, mayPlace: () -> Bool = { true }) throws(NetworkError) {
         if let shortfall { throw shortfall }
         guard isStillThere(descriptor) else {

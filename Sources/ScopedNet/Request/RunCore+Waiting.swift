@@ -88,6 +88,8 @@ extension RunCore {
 
     /// The total time is over, and the disk has not answered.
     func failForDisk(_ result: TransferResult? = nil) {
+        // Before the error is told, and without waiting for a thread: the disk may return any moment.
+        drive.file?.forbidPlacing()
         let total = template.options.timeouts.total ?? .zero
         let message = "the total time of \(total) is over, and the disk has not answered"
         let phase: NetworkError.Phase = result == nil ? .preparing : .receiving

@@ -43,18 +43,35 @@ struct FilePlacement: Sendable {
 
     /// Gives the file a name, in place of the file that may be there.
     ///
+    /// - Parameter mayPlace: asked between the temporary name and the last step. Each of the two
+    ///   may take as long as the disk likes.
     /// - Returns: false where that fails, and `errno` says why. There is then no name left.
-    func replace(_ path: String, _ descriptor: Int32, isNamed: Bool) -> Bool {
+    /// - Throws: `cancelled` where it may not be placed. There is no name left either.
+    func replace(
+        _ path: String, _ descriptor: Int32, isNamed: Bool, mayPlace: () -> Bool = { true }
+    ) throws(NetworkError) -> Bool {
         guard isNamed || name(descriptor, temporary) else { return false }
+        guard mayPlace() else {
+            unlink(temporary)
+            throw .lateDownload
+        }
         return calls.rename(temporary, path) == 0 || removeTemporary()
     }
 
     /// Gives the file a name that is free: this one, else `name (1).txt` and so on.
     ///
+    /// - Parameter mayPlace: asked before each name that is tried.
     /// - Returns: the name; nil where there is none, and `errno` says why.
-    func place(at path: String, _ descriptor: Int32, isNamed: Bool) -> String? {
+    /// - Throws: `cancelled` where it may not be placed.
+    func place(
+        at path: String, _ descriptor: Int32, isNamed: Bool, mayPlace: () -> Bool = { true }
+    ) throws(NetworkError) -> String? {
         for number in 0..<Self.mostTries {
             let candidate = number == 0 ? path : DownloadName.numbered(path, number)
+            guard mayPlace() else {
+                if isNamed { unlink(temporary) }
+                throw .lateDownload
+            }
             if isNamed ? take(candidate) : name(descriptor, candidate) { return candidate }
             guard errno == EEXIST else { break }
         }
@@ -64,9 +81,7 @@ struct FilePlacement: Sendable {
 
     private static let mostTries = 100_000
 
-    private func name(_ descriptor: Int32, _ path: String) -> Bool {
-        linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0
-    }
+    private func name(_ descriptor: Int32, _ path: String) -> Bool { calls.name(descriptor, path) == 0 }
 
     /// The name is taken first, by an empty file: not every file system that makes no files without
     /// a name has second names.

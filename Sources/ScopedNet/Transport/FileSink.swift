@@ -247,8 +247,9 @@ public final class FileSink: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - synchronizes: bytes and name are on the device before this returns.
-    ///   - mayPlace: asked last, behind all that may take as long as the disk likes: nobody finds a file in its place that a run has left
-    ///     behind whose end was told meanwhile.
+    ///   - mayPlace: asked behind all that may take as long as the disk likes, and for the last time just before the one system call that puts
+    ///     the file in its place. A disk that hangs within that call may put it there after the end of its run was told: the call cannot be
+    ///     taken back.
     package func commit(
         coding: String? = nil, limits: DecodingLimits = .default, synchronizes: Bool = false, mayPlace: () -> Bool = { true }
     ) throws(NetworkError) {
@@ -275,23 +276,23 @@ public final class FileSink: @unchecked Sendable {
             discard()
             throw .file(code, "cannot finish \(destination)")
         }
-        guard !isDiscarded, mayPlace() else {
+        func isWanted() -> Bool { !isDiscarded && mayPlace() }
+        guard isWanted() else {
             discard()
             throw .lateDownload
         }
-        try place()
+        try place(isWanted)
         if synchronizes { Self.synchronizeFolder(of: destination) }
     }
 
-    private func place() throws(NetworkError) {
+    private func place(_ mayPlace: () -> Bool) throws(NetworkError) {
         guard let opened = turn.withLock({ $0.takeOpened() }) else { throw .lateDownload }
         defer { _ = calls.close(opened.descriptor) }
         if keepsExisting {
-            guard let name = placement.place(at: destination, opened.descriptor, isNamed: opened.isNamed) else {
-                throw .file(errno, "cannot create \(destination)")
-            }
+            let name = try placement.place(at: destination, opened.descriptor, isNamed: opened.isNamed, mayPlace: mayPlace)
+            guard let name else { throw .file(errno, "cannot create \(destination)") }
             destination = name
-        } else if !placement.replace(destination, opened.descriptor, isNamed: opened.isNamed) {
+        } else if try !placement.replace(destination, opened.descriptor, isNamed: opened.isNamed, mayPlace: mayPlace) {
             throw .file(errno, "cannot replace \(destination)")
         }
     }
@@ -353,6 +354,9 @@ public final class FileSink: @unchecked Sendable {
         }
         if !isHeld { remove() }
     }
+
+    /// Puts nothing in its place from now on, unless that has begun. Never blocks; a ``discard()`` follows.
+    func forbidPlacing() { turn.withLock { $0.isDiscarded = true } }
 
     /// Any number of threads may be here at once.
     private func remove() {

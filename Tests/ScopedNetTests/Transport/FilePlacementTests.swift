@@ -45,7 +45,7 @@ import Testing
         #expect(folder.names.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func aFileTakesThePlaceOfAnotherOrANameBesideIt(isNamed: Bool) {
+    @Test(arguments: [false, true]) func aFileTakesThePlaceOfAnotherOrANameBesideIt(isNamed: Bool) throws {
         guard isNamed || makesNamelessFiles else { return }
         _ = folder.write("old", to: "file.txt")
         for replaces in [false, true] {
@@ -53,9 +53,9 @@ import Testing
             let descriptor = isNamed ? openNamed(placement) : placement.open(0o600).descriptor
             fill(descriptor)
             if replaces {
-                #expect(placement.replace(path, descriptor, isNamed: isNamed))
+                #expect(try placement.replace(path, descriptor, isNamed: isNamed))
             } else {
-                #expect(placement.place(at: path, descriptor, isNamed: isNamed) == folder.path + "/file (1).txt")
+                #expect(try placement.place(at: path, descriptor, isNamed: isNamed) == folder.path + "/file (1).txt")
                 #expect(folder.contents(of: "file.txt") == Data("old".utf8))
             }
             close(descriptor)
@@ -64,7 +64,7 @@ import Testing
         #expect(folder.contents(of: "file.txt") == Data("new".utf8) && folder.contents(of: "file (1).txt") == Data("new".utf8))
     }
 
-    @Test(arguments: [false, true]) func aRenameThatFailsLeavesNoName(isNamed: Bool) {
+    @Test(arguments: [false, true]) func aRenameThatFailsLeavesNoName(isNamed: Bool) throws {
         guard isNamed || makesNamelessFiles else { return }
         var calls = FileCalls.system
         calls.rename = { _, _ in
@@ -73,12 +73,12 @@ import Testing
         }
         let placement = FilePlacement(beside: path, calls)
         let descriptor = isNamed ? openNamed(placement) : placement.open(0o600).descriptor
-        #expect(!placement.replace(path, descriptor, isNamed: isNamed) && errno == EDQUOT)
+        #expect(try !placement.replace(path, descriptor, isNamed: isNamed) && errno == EDQUOT)
         close(descriptor)
         #expect(folder.names.isEmpty)
         guard isNamed else { return }
         let second = openNamed(placement)
-        #expect(placement.place(at: path, second, isNamed: true) == nil && errno == EDQUOT)
+        #expect(try placement.place(at: path, second, isNamed: true) == nil && errno == EDQUOT)
         close(second)
         #expect(folder.names.isEmpty)
     }

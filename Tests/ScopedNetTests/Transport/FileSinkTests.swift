@@ -56,4 +56,43 @@ import Testing
         #expect(folder.names.isEmpty)
         discard.withLock { $0 = nil }
     }
+
+    /// The run was told that it had failed while the disk took its time with the temporary name.
+    @Test(arguments: ["the run has ended", "the file was discarded"])
+    func aFileThatIsUnwantedBeforeItsLastStepReplacesNothing(_ what: String) throws {
+        _ = folder.write("old", to: "file")
+        let isWanted = Lock(true)
+        let discard = Lock<(@Sendable () -> Void)?>(nil)
+        var calls = FileCalls.system
+        calls.name = { descriptor, path in
+            if what == "the run has ended" { isWanted.withLock { $0 = false } } else { discard.withLock { $0 }?() }
+            return FileCalls.system.name(descriptor, path)
+        }
+        let file = FileSink(destination: path, calls: calls)
+        discard.withLock { $0 = { file.forbidPlacing() } }
+        try file.write(Data("new".utf8))
+        guard folder.names == ["file"] else { return }
+        let error = #expect(throws: NetworkError.self) { try file.commit { isWanted.withLock { $0 } } }
+        #expect(error?.code == .cancelled)
+        file.discard()
+        #expect(folder.names == ["file"] && folder.contents(of: "file") == Data("old".utf8))
+        discard.withLock { $0 = nil }
+    }
+
+    /// The same where the server names the file: another name is tried, and takes its time.
+    @Test func aFileThatIsUnwantedWhileNamesAreTriedGetsNone() throws {
+        _ = folder.write("old", to: "file")
+        let isWanted = Lock(true)
+        var calls = FileCalls.system
+        calls.name = { descriptor, path in
+            isWanted.withLock { $0 = false }
+            return FileCalls.system.name(descriptor, path)
+        }
+        let file = FileSink(destination: path, keepsExisting: true, calls: calls)
+        try file.write(Data("new".utf8))
+        guard folder.names == ["file"] else { return }
+        let error = #expect(throws: NetworkError.self) { try file.commit { isWanted.withLock { $0 } } }
+        #expect(error?.code == .cancelled)
+        #expect(folder.names == ["file"] && folder.contents(of: "file") == Data("old".utf8))
+    }
 }
