@@ -20,6 +20,11 @@ package enum SystemThread {
 
     private static func count(_ name: String, by change: Int) { running.withLock { $0[name, default: 0] += change } }
 
+    /// Makes a thread of that name, and returns false when the process can have none.
+    typealias Make = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
+
+    static let make: Make = { spawn(name: $0, $1) }
+
     /// - Returns: false when the process can have no further thread.
     static func spawn(name: String, _ body: sending @escaping () -> Void) -> Bool {
         var attributes = pthread_attr_t()

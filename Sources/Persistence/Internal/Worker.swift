@@ -43,11 +43,15 @@ final class Worker: @unchecked Sendable {
 
     private let name: String
     private let limit: Int
+    private let makeThread: SystemThread.Make
 
-    /// - Parameter limit: how many threads at most. Each is made when there is a job and nobody idle.
-    init(name: String, limit: Int = 1) {
+    /// - Parameters:
+    ///   - limit: how many threads at most. Each is made when there is a job and nobody idle.
+    ///   - makeThread: for tests, in place of the system's.
+    init(name: String, limit: Int = 1, makeThread: @escaping SystemThread.Make = SystemThread.make) {
         self.name = name
         self.limit = limit
+        self.makeThread = makeThread
         mutex = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
     }
@@ -83,6 +87,8 @@ final class Worker: @unchecked Sendable {
         guard !isEnding else { return }
         if let deadline, deadline <= time { return }
         if alive == 0 { spawn() }
+        // Without a thread nothing is noted: the next call tries again.
+        guard alive > 0 else { return }
         deadline = time
         onDeadline = body
         idle.popLast()?.call()
@@ -100,7 +106,14 @@ final class Worker: @unchecked Sendable {
 
     /// With the mutex held.
     private func spawn() {
-        if SystemThread.spawn(name: name, { self.run() }) { alive += 1 }
+        if makeThread(name, { self.run() }) { alive += 1 }
+    }
+
+    /// No job is taken any more, and no thread is made.
+    var hasEnded: Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return isEnding
     }
 
     /// Whether this thread is one of the worker's.
