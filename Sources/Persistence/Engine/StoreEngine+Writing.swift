@@ -135,10 +135,11 @@ extension StoreEngine {
         whenFinished(done)
         if !wasClosed {
             // After the job above has been taken in, none is.
-            let end: @Sendable () -> Void = { [writer, readers, bodies] in
+            let end: @Sendable () -> Void = { [writer, readers, bodies, upkeep] in
                 writer.end()
                 readers.end()
                 bodies.end()
+                upkeep.end()
             }
             if !writer.enqueue(end) { end() }
         }

@@ -11,6 +11,8 @@ final class StoreEngine: Sendable {
     let readers: DiskThreads
     /// For bodies that are files, so that a large one is not in the way of lookups.
     let bodies: DiskThreads
+    /// For what takes long by itself, such as reading everything: lookups keep their threads.
+    let upkeep = Worker(name: "store-upkeep")
 
     let progress = Lock(Progress())
 

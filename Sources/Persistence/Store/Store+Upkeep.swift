@@ -38,7 +38,8 @@ extension Store {
         return statistics
     }
 
-    /// Reads everything there is, bodies included, and says what is wrong. Takes as long as that takes; others are not held up.
+    /// Reads everything there is, bodies included, and says what is wrong. Takes as long as that takes; lookups and writes are not held up. One
+    /// call of this or of ``list(partition:after:limit:)`` is served after the other.
     ///
     /// - Throws: `unavailable` or `closed` when there is no disk.
     public func verify() async throws(StoreError) -> VerificationReport {
@@ -58,7 +59,7 @@ extension Store {
         }
     }
 
-    /// Reads on a reader thread.
+    /// Reads on a reader thread, or, without a limit, on the one for what takes long.
     ///
     /// - Parameter limit: how long the disk may take to answer; nil for what may take long by itself.
     func reading<Value: Sendable>(
@@ -72,7 +73,7 @@ extension Store {
             return try result.get()
         }
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            let isQueued = engine.readers.enqueue { continuation.resume(returning: engine.result(on: engine.door.wait(), body)) }
+            let isQueued = engine.upkeep.enqueue { continuation.resume(returning: engine.result(on: engine.door.wait(), body)) }
             if !isQueued { continuation.resume(returning: .failure(engine.unavailable)) }
         }
         return try result.get()

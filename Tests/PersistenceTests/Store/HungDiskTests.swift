@@ -115,6 +115,32 @@ import Testing
         await other.close()
     }
 
+    /// `verify()` and `list()` may take minutes. As many as there are threads for lookups leave these their threads.
+    @Test func whatReadsEverythingHoldsUpNoLookup() async throws {
+        let (store, _) = try await hungStore()
+        let (held, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        async let first = store.reading { _ in
+            held.signal()
+            letGo.wait()
+        }
+        async let second = store.reading { _ in letGo.wait() }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                held.wait()
+                continuation.resume()
+            }
+        }
+        // More than there are threads to be held.
+        for _ in 0..<3 {
+            let found = await store.lookup(EntryKey("kept"))
+            #expect(found.entries.count == 1)
+        }
+        for _ in 0..<2 { letGo.signal() }
+        _ = try await (first, second)
+        #expect(try await store.verify().problems.isEmpty)
+        await store.close()
+    }
+
     /// A process that only takes tickets and puts hears of what others invalidate all the same.
     @Test func ticketsOfASharedStoreDoNotGrowOld() async throws {
         let (one, other) = (Store(folder.configuration(.shared)), Store(folder.configuration(.shared)))
