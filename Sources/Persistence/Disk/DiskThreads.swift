@@ -1,16 +1,23 @@
 /// Threads of a store for what may wait for its disk, and for callers who wait for a limited time.
 ///
 /// A disk that does not answer holds these threads, and nobody else: who asks has no answer after the limit, and once every thread is held,
-/// at once.
+/// at once. After the end each call has a thread for itself, within the same limit: bodies of a closed store are still read. Where the process can
+/// have no further thread there is no answer.
 final class DiskThreads: Sendable {
     private let worker: Worker
     private let stall: Lock<DiskStall>
     private let limit: Duration
     private let clock = DeadlineClock()
+    private let name: String
+    private let makeThread: SystemThread.Make
 
-    /// - Parameter limit: how long a caller waits, unless it says otherwise.
-    init(name: String, threads: Int, limit: Duration) {
-        worker = Worker(name: name, limit: threads)
+    /// - Parameters:
+    ///   - limit: how long a caller waits, unless it says otherwise.
+    ///   - makeThread: for tests, in place of the system's.
+    init(name: String, threads: Int, limit: Duration, makeThread: @escaping SystemThread.Make = SystemThread.make) {
+        self.name = name
+        self.makeThread = makeThread
+        worker = Worker(name: name, limit: threads, makeThread: makeThread)
         stall = Lock(DiskStall(threads: threads))
         self.limit = limit
     }
@@ -24,18 +31,23 @@ final class DiskThreads: Sendable {
         clock.end()
     }
 
-    /// Does the job on one of the threads, and waits for it on this one. A store that is closed has none: then it is done here.
+    /// - Returns: false when no thread can be had.
+    private func begin(_ job: @escaping @Sendable () -> Void) -> Bool {
+        worker.enqueue(job) || worker.hasEnded && makeThread(name, job)
+    }
+
+    /// Does the job on one of the threads, and waits for it on this one.
     ///
     /// - Returns: nil when the disk does not answer in time.
     func answer<Value: Sendable>(_ job: @escaping @Sendable () -> Value) -> Value? {
         guard stall.withLock({ $0.admits }) else { return nil }
         let first = FirstAnswer<Value?>()
         let latch = CountdownLatch(count: 1)
-        let isQueued = worker.enqueue { [self] in
+        let hasBegun = begin { [self] in
             perform(job, first)
             latch.countDown()
         }
-        guard isQueued else { return job() }
+        guard hasBegun else { return nil }
         if !latch.wait(for: limit) { giveUp(first) }
         return first.given ?? nil
     }
@@ -46,7 +58,7 @@ final class DiskThreads: Sendable {
     func answer<Value: Sendable>(within limit: Duration? = nil, _ job: @escaping @Sendable () -> Value) async -> Value? {
         guard stall.withLock({ $0.admits }) else { return nil }
         let first = FirstAnswer<Value?>()
-        guard worker.enqueue({ [self] in perform(job, first) }) else { return job() }
+        guard begin({ [self] in perform(job, first) }) else { return nil }
         let wait = clock.begin(limit: limit ?? self.limit) { [self] in giveUp(first) }
         let value = await first.value
         clock.end(of: wait)
@@ -67,7 +79,7 @@ final class DiskThreads: Sendable {
             stall.withLock { $0.giveUp() }
             then(nil)
         }
-        let isQueued = worker.enqueue { [self] in
+        let hasBegun = begin { [self] in
             if first.given == nil {
                 let value = job()
                 if first.give(value) {
@@ -77,9 +89,9 @@ final class DiskThreads: Sendable {
             }
             stall.withLock { $0.comeBack() }
         }
-        guard !isQueued else { return }
+        guard !hasBegun else { return }
         clock.end(of: wait)
-        Task { if first.give(nil) { then(job()) } }
+        Task { if first.give(nil) { then(nil) } }
     }
 
     private func perform<Value: Sendable>(_ job: () -> Value, _ first: FirstAnswer<Value?>) {
