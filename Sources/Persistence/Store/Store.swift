@@ -87,6 +87,9 @@ public final class Store: Sendable {
 
     // MARK: Bodies
 
+    /// The time that the disk has to answer (``StoreLimits/readTimeout``).
+    package var readTimeout: Duration { engine.configuration.limits.readTimeout }
+
     /// A writer for the body of an entry that is to be put. It makes no file until the body is large.
     public func makeBodyWriter() -> BodyWriter {
         let limits = engine.configuration.limits

@@ -122,11 +122,14 @@ final class CacheVisit: @unchecked Sendable {
         return put(metadata, reply.horizon(forward.strategy.policy), body) == .accepted
     }
 
-    /// Stores a response whose body is in a file.
-    func store(fileAt path: String, length: Int64) {
-        guard stores, !readsStoredBodies, forward.strategy.policy.write.contains(.disk),
-            let body = try? cache.store.copyBody(from: path, length: length)
-        else { return }
+    /// True when a response whose body is in a file can be stored.
+    var storesFile: Bool { stores && !readsStoredBodies && forward.strategy.policy.write.contains(.disk) }
+
+    /// Stores a response whose body is in a file. Blocks for as long as the disks of both do.
+    ///
+    /// - Parameter mayGoOn: asked before each piece, and when all are read; nothing is stored otherwise.
+    func store(file descriptor: Int32, length: Int64, while mayGoOn: () -> Bool) {
+        guard storesFile, let body = try? cache.store.copyBody(from: descriptor, length: length, while: mayGoOn) else { return }
         guard storePlainly(body, isComplete: true, of: nil) == nil else { return }
         guard case .store(let pending, [.received], let replaced) = outcome?.storage,
             let response = pending.completed(bodyLength: length)
@@ -197,22 +200,19 @@ extension Entry {
 
 extension Store {
     /// Copies a file into a body of the store, a piece at a time.
-    fileprivate func copyBody(from path: String, length: Int64) throws -> NewBody? {
+    fileprivate func copyBody(from descriptor: Int32, length: Int64, while mayGoOn: () -> Bool) throws -> NewBody? {
         let writer = makeBodyWriter()
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { Glibc.close(descriptor) }
         var piece = [UInt8](repeating: 0, count: 256 << 10)
         var count = 0
-        while true {
+        while mayGoOn() {
             let read = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if read < 0, errno == EINTR { continue }
             guard read > 0 else { break }
             count += read
             try piece.withUnsafeBytes { try writer.write(UnsafeRawBufferPointer(rebasing: $0[..<read])) }
         }
-        // Somebody else has changed it meanwhile.
-        guard count == length else { return nil }
+        // Somebody else has changed it meanwhile, or may have.
+        guard count == length, mayGoOn() else { return nil }
         return try writer.finish()
     }
 }

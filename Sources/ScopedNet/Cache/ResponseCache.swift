@@ -16,6 +16,7 @@ public final class ResponseCache: Sendable {
     public let store: Store
     private let secret: CacheSecret
     let flights = CacheFlights()
+    let copies = CacheCopies()
     private let refreshing = Lock<Set<CacheKey>>([])
     private let counters = Lock(ResponseCache.Statistics())
     private let terminationFlush: TerminationFlush?

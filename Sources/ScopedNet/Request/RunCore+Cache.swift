@@ -304,19 +304,21 @@ extension RunCore {
 
     /// After the value was made, before it is delivered: whoever asks again from within the callback finds it.
     func storeInCache(_ result: TransferResult) {
-        guard let visit = drive.cache else { return }
+        guard drive.cache != nil else { return }
         defer { endFlight() }
+        guard let visit = endVisit(result), result.metrics.bodyBytesReceived == Int64((drive.joined ?? result.body).count) else { return }
+        visit.store(drive.joined ?? result.body, isComplete: result.error == nil, of: result.head)
+    }
+
+    /// Nothing more is asked of the cache.
+    ///
+    /// - Returns: nil where nothing is to be stored.
+    func endVisit(_ result: TransferResult) -> CacheVisit? {
+        guard let visit = drive.cache else { return nil }
         drive.cache = nil
         note(drive.cacheStatus ?? ResponseCache.Status(forward: visit.forward.reason))
         if !visit.isRefresh, !hasStream, result.error == nil { visit.cache.count { $0.misses += 1 } }
-        guard visit.stores, mayStoreValue(result) else { return }
-        if template.destination != nil, let path = drive.committed?.destination {
-            // The file holds the decoded bytes, and the server's are what is stored.
-            guard result.head?.contentEncoding == nil else { return }
-            visit.store(fileAt: path, length: result.metrics.bodyBytesReceived)
-        } else if result.metrics.bodyBytesReceived == Int64((drive.joined ?? result.body).count) {
-            visit.store(drive.joined ?? result.body, isComplete: result.error == nil, of: result.head)
-        }
+        return visit.stores && mayStoreValue(result) ? visit : nil
     }
 }
 

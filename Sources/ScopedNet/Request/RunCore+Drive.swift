@@ -235,15 +235,21 @@ extension RunCore {
             // A file had its step before it got its place.
             if drive.commitOutcome == nil { StepDoor.pass(.beforeDecode, id) }
             guard mayGoOn else { return abandonWork() }
-            makeValue(result)
+            if !worksForOthers { process(result) }
+            let copy = makeCacheCopy(result)
+            storeInCache(result)
             concludeDownload()
-            StepDoor.pass(.decoded, id)
-            feed?.push(observed: .decoded, from: self)
-            complete(batch: nil)
+            if let copy { wait(for: copy) { $0.completeValue() } } else { completeValue() }
         }
         // A file gets its name there, and stored pieces are read.
         if isFile || drive.cache?.readsStoredBodies == true { return block(batch, job) }
         if let batch { batch.work(job) } else { WorkPool.shared.submit([job]) }
+    }
+
+    private func completeValue() {
+        StepDoor.pass(.decoded, id)
+        feed?.push(observed: .decoded, from: self)
+        complete(batch: nil)
     }
 
     private func makeValue(_ result: TransferResult) {

@@ -1,0 +1,94 @@
+import Glibc
+import Persistence
+
+/// The copy of one downloaded file into the cache, which its run waits for as long as it gets on.
+///
+/// All that is stored was read before the run gave the copy up, and so before its caller could change the file.
+final class CacheCopy: Sendable {
+    private struct State {
+        /// Since the copy has a thread.
+        var pieces: Int?
+        var isGivenUp = false
+        var isOver = false
+    }
+
+    let group: BlockingPool.Group
+    /// The time that a copy may stand still.
+    let patience: Duration
+    private let visit: CacheVisit
+    private let descriptor: Int32
+    private let length: Int64
+    private let state = Lock(State())
+
+    /// Opens the file. Blocks for as long as its disk does.
+    ///
+    /// - Returns: nil where the cache takes no file now.
+    init?(_ visit: CacheVisit, of path: String, length: Int64) {
+        let copies = visit.cache.copies
+        guard visit.storesFile, copies.admits else { return nil }
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        self.visit = visit
+        self.length = length
+        group = .init(copies)
+        patience = max(visit.cache.store.readTimeout, .milliseconds(100))
+    }
+
+    deinit { close(descriptor) }
+
+    /// Copies, and stores the copy. Once. Blocks for as long as the disks do.
+    func run(while mayGoOn: () -> Bool) {
+        visit.store(file: descriptor, length: length) {
+            let isWanted = state.withLock { state in
+                state.pieces = (state.pieces ?? 0) + 1
+                return !state.isGivenUp
+            }
+            visit.cache.copies.notePiece()
+            return isWanted && mayGoOn()
+        }
+        let wasGivenUp = state.withLock { state in
+            state.isOver = true
+            return state.isGivenUp
+        }
+        if wasGivenUp { visit.cache.copies.comeBack() }
+    }
+
+    /// The pieces that were copied; before the copy has a thread, those of the copies that it waits for.
+    enum Progress: Equatable {
+        case waiting(others: Int)
+        case copying(pieces: Int)
+    }
+
+    var progress: Progress {
+        if let pieces = state.withLock({ $0.pieces }) { return .copying(pieces: pieces) }
+        return .waiting(others: visit.cache.copies.pieces)
+    }
+
+    /// The run goes on without the copy.
+    func giveUp() {
+        let isFirst = state.withLock { state in
+            guard !state.isGivenUp, !state.isOver else { return false }
+            state.isGivenUp = true
+            return true
+        }
+        if isFirst { visit.cache.copies.giveUp() }
+    }
+}
+
+/// The copies of downloaded files into one cache, which share its disk: where that hangs, no further one is begun.
+final class CacheCopies: Sendable {
+    private struct State {
+        var pieces = 0
+        /// Were given up, and have not come back from the disk.
+        var overdue = 0
+    }
+
+    private let state = Lock(State())
+
+    var admits: Bool { state.withLock { $0.overdue <= 0 } }
+    var pieces: Int { state.withLock { $0.pieces } }
+    func notePiece() { state.withLock { $0.pieces += 1 } }
+    func giveUp() { state.withLock { $0.overdue += 1 } }
+    /// May come a moment before the word that it was given up.
+    func comeBack() { state.withLock { $0.overdue -= 1 } }
+}

@@ -1,0 +1,44 @@
+/// A downloaded file, on its way into the cache.
+extension RunCore {
+    /// Ends the visit to the cache of a download whose file is in its place. Blocks for as long as the file's disk does.
+    ///
+    /// - Returns: what is to be copied; nil for nothing.
+    func makeCacheCopy(_ result: TransferResult) -> CacheCopy? {
+        guard template.destination != nil, let path = drive.committed?.destination, let visit = endVisit(result) else { return nil }
+        endFlight()
+        // The file holds the decoded bytes, and the server's are what is stored.
+        guard result.head?.contentEncoding == nil else { return nil }
+        return CacheCopy(visit, of: path, length: result.metrics.bodyBytesReceived)
+    }
+
+    /// Copies on a thread that is neither the download folder's nor the cache's, and goes on: with the copy, or without it where the cache's disk
+    /// does not answer.
+    func wait(for copy: CacheCopy, then goOn: @escaping @Sendable (RunCore) -> Void) {
+        let number = Self.diskWait(TransferID().number)
+        enter(.waiting(number))
+        watch(copy, copy.progress, number, goOn)
+        BlockingPool.shared.submit(copy.group) { [self] in
+            copy.run { mayGoOn }
+            guard takeWait(number) else { return }
+            guard mayGoOn else { return abandonWork() }
+            goOn(self)
+        }
+        StepDoor.pass(.retryWaiting, id)
+        abandonWait(number)
+    }
+
+    private func watch(_ copy: CacheCopy, _ last: CacheCopy.Progress, _ number: UInt64, _ goOn: @escaping @Sendable (RunCore) -> Void) {
+        let left = timeLeft.map { max($0, .milliseconds(100)) }
+        let timer = session.timing.schedule(after: min(left ?? copy.patience, copy.patience)) { [self] in
+            let progress = copy.progress
+            if progress != last, timeLeft != .zero {
+                watch(copy, progress, number, goOn)
+                return abandonWait(number)
+            }
+            guard takeWait(number) else { return }
+            copy.giveUp()
+            goOn(self)
+        }
+        setWait(timer, exchange: number)
+    }
+}
