@@ -20,11 +20,13 @@ extension RunCore {
         return parts & Self.workOver != 0 || !isMuted
     }
 
-    /// Before the run leaves its bag for its last calls.
+    /// Before the run leaves its bags for its last calls.
     func beginDelivery() {
-        guard let bag else { return }
-        departure.bitwiseOr(Self.counted, ordering: .sequentiallyConsistent)
-        bag.beginDelivery()
+        if let bag {
+            departure.bitwiseOr(Self.counted, ordering: .sequentiallyConsistent)
+            bag.beginDelivery()
+        }
+        beginDeliveryInFurtherBags()
     }
 
     /// The work of a muted run came to its end or was stopped.

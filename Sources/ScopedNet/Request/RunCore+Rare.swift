@@ -8,6 +8,8 @@ extension RunCore {
         var waits: [UInt64: any Cancellable] = [:]
         var links: [BagMember] = []
         var bags: [BagStorage] = []
+        /// Of the bags, those that count the run among what is being delivered.
+        var counting: [BagStorage] = []
         var hooks: HookBox?
 
         private static let stripes: [Shard] = (0..<16).map { _ in Shard() }
@@ -60,6 +62,17 @@ extension RunCore {
         // Released here, outside the table's lock.
         let rare = Rare.take(id)
         rare?.waits.values.forEach { $0.cancel() }
+        rare?.counting.forEach { $0.endDelivery() }
+    }
+
+    /// Until the run leaves the agent, those bags have it under way. One that is being put in sees the ending by itself, and is not waited for.
+    func beginDeliveryInFurtherBags() {
+        guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
+        let bags = Rare.ifAny(id) { rare in
+            rare.counting = rare.bags
+            return rare.bags
+        }
+        bags?.forEach { $0.beginDelivery() }
     }
 
     /// Puts a run that is under way into one more bag.

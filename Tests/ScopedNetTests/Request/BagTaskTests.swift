@@ -115,6 +115,29 @@ import Testing
         }
     }
 
+    @Test nonisolated func aBagThatARunWasPutInIsNotIdleWhileAClosureRuns() async throws {
+        try await withStage { session, transport async throws in
+            let (bag, second, third) = (DeallocBag(), DeallocBag(), DeallocBag())
+            let (trace, letGo) = (Trace(), DispatchSemaphore(value: 0))
+            let run = session.request("http://h/").onSuccess { _ in
+                trace.add("inside")
+                letGo.wait()
+                trace.add("outside")
+            }.start(in: bag)
+            await transport.waitForStarts(1)
+            #expect(second.insert(run) && third.insert(run))
+            transport.succeed(transport.started[0])
+            await trace.wait(for: 1)
+            for bag in [bag, second, third] { #expect(bag.storage.nextEnding() != nil) }
+            letGo.signal()
+            for bag in [bag, second, third] {
+                await bag.waitUntilIdle()
+                #expect(trace.count("outside") == 1)
+                #expect(bag.storage.nextEnding() == nil)
+            }
+        }
+    }
+
     @Test func waitingHearsOfACancel() async throws {
         try await withStage { session, transport async throws in
             let bag = DeallocBag()
