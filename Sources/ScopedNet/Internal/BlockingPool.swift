@@ -7,8 +7,8 @@ import Glibc
 /// there has been nothing to do for a second. A group of jobs, such as those of one cache or one
 /// session, has a part of them at most: a disk that hangs delays its own users.
 package final class BlockingPool: @unchecked Sendable {
-    // Safety: `state` is touched under `mutex` only, which lives as long as the pool. Jobs are run
-    // and released outside it.
+    // Safety: `state`, `seats` and what changes of a seat are touched under `mutex` only, which lives
+    // as long as the pool. Jobs are run and released outside it.
     package typealias Job = @Sendable () -> Void
 
     /// Jobs that wait for the same disk, as far as can be known.
@@ -31,10 +31,33 @@ package final class BlockingPool: @unchecked Sendable {
 
     package static let shared = BlockingPool(width: 64, share: 16)
 
+    /// The place at which one idle thread waits. Each has a condition of its own: of several threads at one, the
+    /// C library up to glibc 2.41 may leave one asleep that was to be woken (sourceware bug 25847).
+    private final class Seat {
+        let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+        var isCalled = false
+
+        init() {
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(condition, &attributes)
+            pthread_condattr_destroy(&attributes)
+        }
+
+        deinit {
+            pthread_cond_destroy(condition)
+            condition.deallocate()
+        }
+
+        func wake() { pthread_cond_signal(condition) }
+    }
+
     private let idleSeconds: Int
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var state: BlockingPoolState<Group, Job>
+    /// Of the threads that wait and were not called.
+    private var seats: [Seat] = []
 
     /// - Parameters:
     ///   - width: the most threads at a time.
@@ -44,18 +67,11 @@ package final class BlockingPool: @unchecked Sendable {
         self.idleSeconds = idleSeconds
         state = BlockingPoolState(width: width, share: share)
         pthread_mutex_init(mutex, nil)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(condition, &attributes)
-        pthread_condattr_destroy(&attributes)
     }
 
     /// Threads hold the pool: none is left.
     deinit {
-        pthread_cond_destroy(condition)
         pthread_mutex_destroy(mutex)
-        condition.deallocate()
         mutex.deallocate()
     }
 
@@ -70,8 +86,12 @@ package final class BlockingPool: @unchecked Sendable {
     package func submit(_ group: Group, _ job: @escaping Job) {
         pthread_mutex_lock(mutex)
         let submission = state.submit(job, of: group)
-        if submission == .wake { pthread_cond_signal(condition) }
+        // None where all that wait were called already: each of them looks for a job before it sits down again.
+        let seat = submission == .wake ? seats.popLast() : nil
+        seat?.isCalled = true
         pthread_mutex_unlock(mutex)
+        // Behind the mutex, or the thread would wake only to wait for it.
+        seat?.wake()
         if submission == .start { startThread() }
     }
 
@@ -103,8 +123,9 @@ package final class BlockingPool: @unchecked Sendable {
 
     private func work() {
         SystemThread.setName("scopednet.disk")
+        let seat = Seat()
         pthread_mutex_lock(mutex)
-        repeat { doReadyJobs() } while waitForJob()
+        repeat { doReadyJobs() } while waitForJob(seat)
         state.left()
         pthread_mutex_unlock(mutex)
     }
@@ -128,14 +149,18 @@ package final class BlockingPool: @unchecked Sendable {
     }
 
     /// Holds the mutex. False when none has come in time.
-    private func waitForJob() -> Bool {
+    private func waitForJob(_ seat: Seat) -> Bool {
         var until = timespec()
         clock_gettime(CLOCK_MONOTONIC, &until)
         until.tv_sec += idleSeconds
         state.becameIdle()
         defer { state.wokeUp() }
         while !state.hasReadyJob {
-            if pthread_cond_timedwait(condition, mutex, &until) == ETIMEDOUT { return state.hasReadyJob }
+            seat.isCalled = false
+            seats.append(seat)
+            let isLate = pthread_cond_timedwait(seat.condition, mutex, &until) == ETIMEDOUT
+            if !seat.isCalled { seats.removeAll { $0 === seat } }
+            if isLate { return state.hasReadyJob }
         }
         return true
     }
