@@ -25,6 +25,9 @@ final class DownloadClaim: Sendable {
         self.isLeaving = isLeaving
     }
 
+    /// True while the part is in use, as by a writer whose disk has not returned.
+    var isInUse: Bool { state.withLock { $0.isInUse } }
+
     /// Calls `body` with the part.
     ///
     /// - Throws: `cancelled` once the claim has ended, and what `body` throws.

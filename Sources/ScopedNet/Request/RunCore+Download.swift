@@ -265,14 +265,24 @@ extension RunCore {
             isComplete: result.error == nil)
         download.verdict = nil
         download.isGone = false
-        waitForDisk {
+        waitForDisk(atMost: result.error == nil ? nil : patienceWithDisk) {
             end.run()
         } next: { run, outcome in
-            guard let outcome else { return run.failForDisk(result) }
+            guard let outcome else { return run.failWithoutDisk(result) }
             guard let result = run.downloaded(result, end.verdict, outcome) else { return }
             run.received(result, batch: nil)
         }
     }
+
+    /// The first reason counts.
+    private func failWithoutDisk(_ result: TransferResult) {
+        guard let error = result.error else { return failForDisk(result) }
+        drive.file?.forbidPlacing()
+        fail(error, result, batch: nil)
+    }
+
+    /// True while the disk has not returned with the part. Until then nothing can be added to it.
+    var isPartHeld: Bool { drive.download.map { $0.keepsPart && $0.claim?.isInUse == true } ?? false }
 
     /// - Returns: nil when another exchange takes its place.
     private func downloaded(

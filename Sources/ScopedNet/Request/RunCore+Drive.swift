@@ -173,7 +173,7 @@ extension RunCore {
 
     /// It leads no further.
     func stand(_ result: TransferResult, batch: DeliveryBatch?) {
-        if drive.source == .network, retry(result, batch: batch) { return }
+        if drive.source == .network, !isPartHeld, retry(result, batch: batch) { return }
         settle(result, batch: batch)
     }
 
@@ -272,9 +272,9 @@ extension RunCore {
         var error = error
         error.response = result?.head ?? error.response
         guard let ending = drive.download?.ending else { return finish(failing: error, result, batch: batch) }
-        // File and target are free before anybody hears of the end, unless the disk hangs for longer than the run may last.
+        // File and target are free before anybody hears of the end, unless the disk hangs.
         let failure = error
-        waitForDisk(ending) { run, kept in
+        waitForDisk(atMost: patienceWithDisk, ending) { run, kept in
             var failure = failure
             if let kept = kept ?? nil { failure.resumableBytes = kept }
             run.finish(failing: failure, result, batch: nil)

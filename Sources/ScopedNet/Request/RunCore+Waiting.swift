@@ -44,25 +44,32 @@ extension RunCore {
     /// Does what may wait for a disk, and goes on with the answer: within the total time, and a little longer where that is over already.
     ///
     /// - Parameters:
+    ///   - limit: the time there is for an answer, where that is less than what is left of the total time.
     ///   - work: touches nothing of the run that changes from stage to stage: nobody waits for it once the time is over.
     ///   - next: with nil when the disk has not answered in time. Not called when the run is cancelled meanwhile.
     ///   - late: with an answer that came when the run was over.
     func waitForDisk<Answer: Sendable>(
-        _ work: @escaping @Sendable () -> Answer, next: @escaping @Sendable (RunCore, Answer?) -> Void,
+        atMost limit: Duration? = nil, _ work: @escaping @Sendable () -> Answer, next: @escaping @Sendable (RunCore, Answer?) -> Void,
         late: @escaping @Sendable (Answer) -> Void = { _ in }
     ) {
-        waitForAnswer({ answered in block(nil) { answered(work()) } }, next: next, late: late)
+        waitForAnswer(atMost: limit, { answered in block(nil) { answered(work()) } }, next: next, late: late)
+    }
+
+    /// The time that an error waits for the disk once it is known.
+    var patienceWithDisk: Duration {
+        .nanoseconds(Int64(DiskWaits.patience(keepsPart: drive.download?.keepsPart == true)))
     }
 
     /// As `waitForDisk`, where somebody else has the threads: `ask` hands on the closure that takes the answer, and does not call it itself.
     func waitForAnswer<Answer: Sendable>(
-        _ ask: (_ answered: @escaping @Sendable (Answer) -> Void) -> Void, next: @escaping @Sendable (RunCore, Answer?) -> Void,
+        atMost limit: Duration? = nil, _ ask: (_ answered: @escaping @Sendable (Answer) -> Void) -> Void,
+        next: @escaping @Sendable (RunCore, Answer?) -> Void,
         late: @escaping @Sendable (Answer) -> Void = { _ in }
     ) {
         let number = Self.diskWait(TransferID().number)
         enter(.waiting(number))
-        if let left = timeLeft {
-            let timer = session.timing.schedule(after: max(left, .milliseconds(100))) { [self] in
+        if let last = [timeLeft.map { max($0, .milliseconds(100)) }, limit].compactMap({ $0 }).min() {
+            let timer = session.timing.schedule(after: last) { [self] in
                 if takeWait(number) { next(self, nil) }
             }
             setWait(timer, exchange: number)

@@ -25,6 +25,21 @@ struct DiskWaits {
     /// kept.
     private static let grace: UInt64 = 100_000_000
 
+    /// The time that an error waits for the disk once it is known, in nanoseconds. Where a part is
+    /// kept for the next request, a disk that is only slow gets the time to take what has come.
+    static func patience(keepsPart: Bool) -> UInt64 { keepsPart ? 5_000_000_000 : 1_000_000_000 }
+
+    /// When a transfer that is over ends without the disk. Only a success waits without a limit
+    /// where there is no total time.
+    static func limit(_ code: NetworkError.Code?, keepsPart: Bool, deadline: UInt64?, now: UInt64) -> UInt64 {
+        let last = deadline.map { max($0, now &+ grace) } ?? .max
+        return switch code {
+        case nil: last
+        case .totalTimeout: min(last, now &+ grace)
+        default: min(last, now &+ patience(keepsPart: keepsPart))
+        }
+    }
+
     private var endings: [TransferID: Ending] = [:]
     private var starts: [TransferID: Start] = [:]
     /// When the first of them ends without the disk.
@@ -54,7 +69,7 @@ struct DiskWaits {
         case .cancelled, .shutdown: return false
         default: break
         }
-        let last = transfer.deadline.map { max($0, now &+ Self.grace) } ?? (result.error?.code == .totalTimeout ? now &+ Self.grace : .max)
+        let last = Self.limit(result.error?.code, keepsPart: writer.file.isPart, deadline: transfer.deadline, now: now)
         endings[id] = Ending(result: result, sink: sink, writer: writer, transfer: transfer, deadline: last)
         deadline = min(deadline, last)
         return true

@@ -152,6 +152,33 @@ struct FrozenDiskTests {
         }
     }
 
+    /// No total time ends the wait, and the error is known.
+    @Test(arguments: [false, true]) func anErrorIsToldWhileTheDiskHangs(resumes: Bool) async throws {
+        try await withDisk { disk in
+            try await withWire { wire async throws in
+                let body = bytes(600_000)
+                wire.server.on("/file", .ok(.bytes(Array(body))).header("ETag", "\"1\"").stalling(.afterBytes(500)))
+                let heads = Trace()
+                let request = wire.session.download(wire.url + "/file", to: URL(fileURLWithPath: disk.path + "/file")).options {
+                    $0.timeouts.idle = .milliseconds(500)
+                    $0.downloads.resumes = resumes
+                    $0.retry = .standard
+                    $0.retry.maxAttempts = 2
+                }
+                request.onDownloadProgress { _ in heads.add("progress") }.start()
+                try await wire.server.waitForStalls()
+                await heads.wait(for: 1)
+                try disk.freeze()
+                // Nothing comes any more: each attempt ends by its own clock.
+                await wire.agent.waitUntilIdle()
+                guard case .failure(let error) = request.result else { throw UnexpectedSuccess() }
+                #expect(error.code == .idleTimeout, "\(error)")
+                disk.thaw()
+                wire.server.releaseStalls()
+            }
+        }
+    }
+
     @Test func aCancelOfADownloadThatHangsEndsAtOnce() async throws {
         try await withDisk { disk in
             try await withWire { wire async throws in
