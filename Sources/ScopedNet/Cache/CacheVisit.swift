@@ -209,7 +209,7 @@ extension Store {
             count += read
             try piece.withUnsafeBytes { try writer.write(UnsafeRawBufferPointer(rebasing: $0[..<read])) }
         }
-        // Somebody else has changed it meanwhile, or may have.
+        // Another holder has changed it meanwhile, or may have.
         guard count == length, mayGoOn() else { return nil }
         return try writer.finish()
     }

@@ -88,7 +88,7 @@ extension Request {
         }
 
         private func arm(_ hook: Hook<Question, Answer>) -> Request {
-            // What it replaces is let go outside the lock.
+            // The replaced hook is let go outside the lock.
             var old: HookBox?
             request.arm { handlers in
                 old = handlers.hooks

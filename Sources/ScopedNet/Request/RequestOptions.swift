@@ -161,7 +161,7 @@ extension RequestOptions {
         /// A check of your own, of the head and the decoded body of a response whose status and type are accepted, before a value is made of it;
         /// stored responses are checked, too. A download's body is empty here, and a stream is not checked.
         ///
-        /// What it throws is the failure of the run: a ``NetworkError`` as it is, all else as the `underlying` of
+        /// An error it throws is the failure of the run: a ``NetworkError`` as it is, all else as the `underlying` of
         /// ``NetworkError/Code/unacceptableResponse``; such a response is not stored. Called on a work thread; not called once the run is
         /// cancelled. Nil, the default: nothing more is checked.
         public var check: (@Sendable (ResponseHead, Data) throws -> Void)?
