@@ -257,8 +257,9 @@ if buildsAll {
     ]
 }
 
-if leanBuild {
-    targets += [
+// A change that breaks a fuzzer shows in the full build; its corpus is for the sanitizers.
+if leanBuild || buildsAll {
+    targets.append(
         .target(
             name: "FuzzTargets",
             dependencies: [
@@ -267,9 +268,10 @@ if leanBuild {
             path: "Fuzz",
             exclude: ["CFuzzer", "Corpus", "Main"],
             swiftSettings: settings
-        ),
-        .testTarget(name: "FuzzTests", dependencies: ["CleanSlate", "FuzzTargets"], swiftSettings: settings),
-    ]
+        ))
+}
+if leanBuild {
+    targets.append(.testTarget(name: "FuzzTests", dependencies: ["CleanSlate", "FuzzTargets"], swiftSettings: settings))
 }
 
 // `Scripts/fuzz` builds this with libFuzzer, whose `main` no other build has.

@@ -153,7 +153,7 @@ extension UnsafeRawBufferPointer {
         switch ResumeDecision(head, asked: asked, request: record, now: now) {
         case .append(let end, let total):
             guard let asked else { fatalError("the rest of nothing") }
-            check(head.status == 206 && asked.offset < end && end <= total ?? .max, "\(asked.offset)..<\(end) of \(total ?? -1)")
+            check(head.status == 206 && asked.offset < end && end <= total, "\(asked.offset)..<\(end) of \(total)")
         case .complete: check(head.status == 416 && asked != nil, "complete without having asked")
         case .restart(let made): check(head.status == 200 && made?.validator != "", "a record without a validator")
         case .again: check(asked != nil, "again without having asked")

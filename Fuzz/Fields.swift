@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import HTTPTypes
 
-@testable import ScopedNet
+@_spi(Transport) @testable import ScopedNet
 
 /// Fields of requests, as somebody typed them (`header("Name", "value")`) and as they come from another field's bytes: what is taken is one line with
 /// that name and that value, for libcurl too, and everything else is refused with a typed error.
