@@ -4,13 +4,16 @@ import Reachability
 struct DaemonOptions: Sendable {
     var url = ""
     var interval: Duration = .seconds(30)
+    /// The limit of one request, also of the one that is under way when the daemon is told to end.
+    var timeout: Duration = .seconds(10)
     var wantsHelp = false
 
     static let help = """
-        Usage: DemoDaemon [--every SECONDS] URL
+        Usage: DemoDaemon [--every SECONDS] [--timeout SECONDS] URL
 
         Asks URL every 30 seconds, or as told, and logs to standard error whether it answers; when it does not, also how the
-        network is. SIGTERM and SIGINT end it in order: the request under way may finish, for ten seconds at most.
+        network is. A request may take 10 seconds, or as told. SIGTERM and SIGINT end the daemon in order: the request under
+        way may finish within that time.
 
         Under systemd (Type=notify) it reports READY, STOPPING and the network as STATUS.
 
@@ -21,11 +24,8 @@ struct DaemonOptions: Sendable {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
-            case "--every":
-                guard let text = rest.popFirst(), let seconds = Double(text), seconds >= 0.01, seconds < 1e9 else {
-                    throw UsageError("--every needs a number of seconds, 0.01 or more, such as 2.5")
-                }
-                interval = .seconds(seconds)
+            case "--every": interval = try Self.seconds(argument, rest.popFirst())
+            case "--timeout": timeout = try Self.seconds(argument, rest.popFirst())
             case "-h", "--help": wantsHelp = true
             case _ where argument.hasPrefix("-"): throw UsageError("unknown option \(argument)")
             default:
@@ -37,6 +37,13 @@ struct DaemonOptions: Sendable {
             }
         }
         guard wantsHelp || !url.isEmpty else { throw UsageError("a URL is missing") }
+    }
+
+    private static func seconds(_ option: String, _ text: String?) throws(UsageError) -> Duration {
+        guard let text, let seconds = Double(text), seconds >= 0.01, seconds < 1e9 else {
+            throw UsageError("\(option) needs a number of seconds, 0.01 or more, such as 2.5")
+        }
+        return .seconds(seconds)
     }
 
     struct UsageError: Error, CustomStringConvertible {

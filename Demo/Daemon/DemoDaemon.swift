@@ -38,14 +38,14 @@ struct DemoDaemon {
         // Shut down in reverse order: systemd hears of it, no new question is asked, then the session drains.
         let group = ServiceGroup(
             services: [
-                SessionService(session, ending: .drain(atMost: .seconds(10))),
+                SessionService(session, ending: .drain(atMost: options.timeout)),
                 ReachabilityService(monitor, logger: logger),
                 watchdog,
                 SystemdService(notifier, status: monitor, logger: logger),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         try await group.run()
-        logger.info("gone", metadata: ["left": "\(LiveObjects.snapshot()[.run]) requests"])
+        logger.info("gone", metadata: ["left": "\(session.agent.liveCount) requests"])
     }
 }
 #else

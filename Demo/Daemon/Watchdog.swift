@@ -21,7 +21,7 @@ struct Watchdog: Service {
     }
 
     private func ask(in bag: DeallocBag) async {
-        let request = session.request(options.url).options { $0.timeouts.total = .seconds(10) }
+        let request = session.get(options.url).timeout(options.timeout)
         do throws(NetworkError) {
             let response = try await request.response(in: bag)
             logger.info("healthy", metadata: ["status": "\(response.status)", "took": "\(response.metrics.total)"])

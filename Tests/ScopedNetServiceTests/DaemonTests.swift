@@ -6,7 +6,7 @@ import TestProcesses
 import Testing
 
 /// The example daemon as a process, with real signals and a real notification socket.
-@Suite(.leavesNothing, .serialized) struct DaemonTests {
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(3))) struct DaemonTests {
     private func withDaemon(
         _ response: ScriptedResponse, every pause: String = "0.05",
         _ test: (ProgramRun, LoopbackServer, NotifyListener) async throws -> Void
@@ -16,7 +16,8 @@ import Testing
         server.on("/health", response)
         let listener = try NotifyListener("@scopednet-test-\(UUID().uuidString)")
         let daemon = try ProgramRun(
-            [product("DemoDaemon"), "--every", pause, server.url + "/health"], environment: ["NOTIFY_SOCKET": listener.name])
+            [product("DemoDaemon"), "--every", pause, "--timeout", "120", server.url + "/health"],
+            environment: ["NOTIFY_SOCKET": listener.name])
         do { try await test(daemon, server, listener) } catch {
             daemon.send(SIGKILL)
             await server.stop()
