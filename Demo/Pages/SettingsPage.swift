@@ -16,7 +16,7 @@ final class SettingsPage {
     private(set) var refusals = 0
 
     init(session: Session) {
-        request = session.get("settings", as: Settings.self).options { $0.repeats = .keepRunning }
+        request = session.get("settings", as: Settings.self).repeats(.keepRunning)
     }
 
     func refresh() {

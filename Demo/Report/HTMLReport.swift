@@ -1,5 +1,5 @@
 import Foundation
-import ScopedNet
+@_spi(Census) import ScopedNet
 import ScopedNetFoundation
 
 /// What happened, as one HTML page that needs nothing else: no script, no font, no picture from outside.

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import ScopedNet
+@_spi(Census) import ScopedNet
 import ScopedNetFoundation
 
 /// One run of the demo: stage, tour, curtain, census.

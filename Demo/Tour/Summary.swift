@@ -1,5 +1,5 @@
 import Foundation
-import ScopedNet
+@_spi(Census) import ScopedNet
 import ScopedNetFoundation
 
 /// What a run of the demo has shown, for the terminal and for the page.

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import Persistence
-internal import ScopedNet
+@_spi(Census) internal import ScopedNet
 internal import ScopedNetTesting
 
 /// What this process has open and which of its threads belong to the house: its own, the monitor's and the test servers'.

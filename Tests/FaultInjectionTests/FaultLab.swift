@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import HTTPTypes
 
-@testable import ScopedNet
+@_spi(Census) @testable import ScopedNet
 
 /// Takes one path again and again, each time with another call failing.
 final class FaultLab {

@@ -2,7 +2,7 @@ import CleanSlate
 import Foundation
 import Glibc
 import Persistence
-import ScopedNet
+@_spi(Census) import ScopedNet
 import TestProcesses
 
 /// Plays one scenario: with unrelated requests beside it, and a look at what is left afterwards.

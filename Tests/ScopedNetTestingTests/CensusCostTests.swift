@@ -1,6 +1,6 @@
 import CleanSlate
 import Glibc
-import ScopedNet
+@_spi(Census) import ScopedNet
 import ScopedNetTesting
 import Testing
 

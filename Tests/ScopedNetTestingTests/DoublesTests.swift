@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func anExchangeIsTakenStepByStep() async throws {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         let said = Log()
         session.request("http://h/").onResponseHead { said.add("head \($0.status)") }
@@ -47,8 +47,8 @@ import Testing
     }
 
     @Test func failuresAreScripted() async {
-        let transport = MockTransport()
-        transport.on("/refused", .failure(.connectionRefused))
+        let transport = MockTransport(unanswered: .wait)
+        transport.on("/refused", .failing(.connectionRefused))
         transport.on("/cut", .ok("part").thenFailing(.truncatedBody))
         let session = mockedSession(transport)
         for (path, code) in [("refused", NetworkError.Code.connectionRefused), ("cut", .truncatedBody)] {
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func aReaderThatLeavesCancels() async throws {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         let reading = Task { () throws in
             for try await _ in try await session.stream("http://h/").bytes { break }
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func aCancelledTransferCanBeHeldByTheTest() async {
-        let transport = MockTransport(endsCancelled: false)
+        let transport = MockTransport(unanswered: .wait, endsCancelled: false)
         let session = mockedSession(transport)
         let run = session.request("http://h/").start()
         run.cancel()
@@ -111,7 +111,7 @@ import Testing
 @Suite(.leavesNothing) struct ManualClockTests {
     @Test func aRetryWaitsForTheClock() async throws {
         let clock = ManualClock()
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         transport.enqueue(.status(503))
         transport.enqueue(.ok("second"))
         let session = mockedSession(transport) { configuration in

@@ -39,7 +39,7 @@ final class LeakCheckedTestCaseTests: CleanTestCase {
     }
 
     func testTheOtherEndSeesThemGo() throws {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         try assertScopeCancels(within: .seconds(60)) {
             TidyModel(session)

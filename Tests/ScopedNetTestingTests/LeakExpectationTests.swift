@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func aClosureThatCapturesItsOwnerIsNamedWithItsLine() async {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         let text = await failure {
             await expectDeallocates(within: .milliseconds(20)) {
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func anOwnerThatDiesWithTheLastCallbackIsWaitedFor() async {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         transport.on("/clinging", .ok())
         let session = mockedSession(transport)
         await expectDeallocates {
@@ -84,7 +84,7 @@ import Testing
     // MARK: expectScopeCancels
 
     @Test func theRequestsOfAnOwnerEndWithIt() async {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         await expectScopeCancels {
             TidyModel(session)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func aRequestInNoBagIsToldOf() async {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         let text = await failure {
             await expectScopeCancels(within: .milliseconds(20)) {
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func aRequestThatComesToItsOwnEndIsToldOf() async {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         let text = await failure {
             await expectScopeCancels {
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test func anotherEndThatSeesThemGoIsAskedOnce() async throws {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         let asked = Box(0)
         try await expectScopeCancels(within: .seconds(60)) {

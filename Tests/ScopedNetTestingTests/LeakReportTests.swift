@@ -2,7 +2,7 @@ import CleanSlate
 import ScopedNetTesting
 import Testing
 
-@testable import ScopedNet
+@_spi(Census) @testable import ScopedNet
 
 /// The verdicts, from what objects say of themselves.
 @Suite(.leavesNothing) struct LeakReportTests {

@@ -31,7 +31,7 @@ final class LeakyCases: CleanTestCase {
     }
 
     func testAnOwnerStays() {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         if !leaks { transport.on("/clinging", .ok()) }
         assertDeallocates(within: leakDeadline) {
@@ -43,7 +43,7 @@ final class LeakyCases: CleanTestCase {
     }
 
     @MainActor func testAnOwnerStaysInAnAsynchronousTest() async {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         let session = mockedSession(transport)
         if !leaks { transport.on("/clinging", .ok()) }
         await expectDeallocates(within: leakDeadline) {

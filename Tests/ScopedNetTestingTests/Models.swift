@@ -36,7 +36,9 @@ final class CarelessModel: Sendable {
     }
 }
 
-func mockedSession(_ transport: MockTransport = MockTransport(), _ change: (inout Session.Configuration) -> Void = { _ in }) -> Session {
+func mockedSession(
+    _ transport: MockTransport = MockTransport(unanswered: .wait), _ change: (inout Session.Configuration) -> Void = { _ in }
+) -> Session {
     var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent())
     change(&configuration)
     return Session(configuration: configuration)

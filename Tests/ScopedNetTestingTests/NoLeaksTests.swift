@@ -6,8 +6,7 @@ import Testing
 
 @Suite(.leavesNothing) struct NoLeaksTests {
     /// What the trait says of a body that leaks.
-    private func verdict(allowing allowed: Set<LiveObjects.Kind> = [], _ body: @escaping @Sendable () async throws -> Void) async -> String
-    {
+    private func verdict(allowing allowed: Set<LeakReport.Kind> = [], _ body: @escaping @Sendable () async throws -> Void) async -> String {
         let said = Box("")
         guard let test = Test.current else { return "no test" }
         let trait: NoLeaksTrait = .noLeaks(allowing: allowed, within: .milliseconds(20))

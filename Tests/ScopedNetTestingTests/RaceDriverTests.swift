@@ -10,7 +10,7 @@ struct RaceDriverTests {
     /// Starts one request that is answered, and cancels it at a step; says what the cancel achieved and what was called.
     private func race(at step: RaceStep, isAnswered: Bool = true, _ act: @escaping @Sendable (Run) -> Void) async -> [String] {
         let said = Log()
-        let session = mockedSession(MockTransport { _ in isAnswered ? .ok() : nil })
+        let session = mockedSession(MockTransport(unanswered: .wait) { _ in isAnswered ? .ok() : nil })
         let driver = RaceDriver(session)
         driver.at(step, do: act)
         session.request("http://h/").onSuccess { _ in said.add("success") }.onEnd { said.add("\($0.isCancelled ? "cancelled" : "ended")") }

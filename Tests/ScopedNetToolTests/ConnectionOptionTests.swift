@@ -26,6 +26,27 @@ import Testing
         #expect(result.status == 64 && result.errors.contains("overrides no host"), "\(result)")
     }
 
+    @Test func hstsIsReadFromAFileAndWrittenToIt() async throws {
+        let folder = try Folder()
+        let authority = try TestAuthority()
+        try authority.certificatePEM.write(toFile: folder.path("ca.pem"), atomically: true, encoding: .utf8)
+        let file = folder.path("hsts")
+        try await withServer(.init(tls: try authority.makeServerIdentity(hosts: ["localhost"]))) { server in
+            server.on("/", ScriptedResponse.ok("secure").header("Strict-Transport-Security", "max-age=86400; includeSubDomains"))
+            let plain = "http://localhost:\(server.port)/"
+            let before = try await tool("get", "--hsts", file, "--cacert", folder.path("ca.pem"), plain)
+            #expect(before.status != 0 && server.requests.isEmpty && !FileManager.default.fileExists(atPath: file))
+            let secure = "https://localhost:\(server.port)/"
+            let noted = try await tool("get", "--hsts", file, "--cacert", folder.path("ca.pem"), secure)
+            #expect(noted.output == "secure")
+            #expect(try String(contentsOfFile: file, encoding: .utf8).contains(".localhost \"20"))
+            let after = try await tool("get", "-v", "--hsts", file, "--cacert", folder.path("ca.pem"), plain)
+            #expect(after.output == "secure" && after.errors.contains("wants https"), "\(after)")
+        }
+        let unreadable = try await tool("get", "--hsts", folder.path("."), "http://localhost:1/")
+        #expect(unreadable.status == 26, "\(unreadable)")
+    }
+
     @Test func compressSendsGzip() async throws {
         let folder = try Folder()
         try String(repeating: "words and words ", count: 1_000).write(toFile: folder.path("up"), atomically: true, encoding: .utf8)

@@ -16,9 +16,10 @@ struct AuthenticationSamples: Sendable {
     }
 
     func tokenSession(_ login: Session) -> Session {
-        struct Grant: Decodable { let token: String }
-        let tokens = TokenSource { _ in
-            try await login.post("token", as: Grant.self).value().token
+        struct Grant: Decodable { let token, refresh: String; let expiresIn: Int }
+        let tokens = TokenSource(storage: .init(named: "com.example.reader")) { old in
+            let grant = try await login.post("token", body: .form(["refresh": old?.refresh]), as: Grant.self).value()
+            return .init(grant.token, expiresIn: .seconds(grant.expiresIn), refresh: grant.refresh)
         }
         return login.with { $0.options.authentication = .tokens(tokens, at: $0.baseURL) }
     }

@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import HTTPTypes
+import Logging
 import Persistence
 import Reachability
 @_spi(Transport) import ScopedNet
@@ -88,8 +89,18 @@ private struct Samples: Sendable {
     // MARK: GettingStarted.md
 
     func search(_ text: String, since: Date, by author: String?, with session: Session) async throws -> [Post] {
-        _ = try await session.post("searches", body: .json(["q": text, "since": since])).value()
+        _ = try await session.post("searches", json: ["q": text, "since": since]).value()
         return try await session.get("search", query: ["q": text, "since": since, "by": author], as: [Post].self).value()
+    }
+
+    func fetch(_ image: String, to file: URL, with session: Session, show: (Double, String) -> Void) async throws(NetworkError) -> URL? {
+        let download = session.download(image, to: file)
+        for try await progress in download.progress { show(progress.fraction ?? 0, "\(progress)") }
+        return try download.result?.get().value
+    }
+
+    func report(_ session: Session, to logger: Logger) {
+        logger.info("\(session.statistics)")  // 120 requests: 118 succeeded, 2 failed (idleTimeout 2); …; p50 12 ms, p90 40 ms, p99 1.2 s
     }
 
     // MARK: Downloads.md
@@ -102,15 +113,11 @@ private struct Samples: Sendable {
         private(set) var fraction = 0.0
 
         init(_ url: String, to file: URL, with session: Session) {
-            request = session.download(url, to: file).options { options in
-                options.downloads.resumes = true
-                options.retry = .standard
-            }
+            request = session.download(url, to: file).resuming().retry(.standard)
         }
 
         func goOn() {
-            _ = request.onDownloadProgress(for: self) { page, progress in page.fraction = progress.fraction ?? 0 }
-            run = request.start(for: self)
+            run = request.bound(to: self).onDownloadProgress { page, progress in page.fraction = progress.fraction ?? 0 }.start()
         }
 
         func pause() { run?.cancel() }
@@ -163,11 +170,11 @@ private struct Samples: Sendable {
 
         func load() {
             isLoading = true
-            session.get("posts", as: [Post].self)
-                .onSuccess(for: self) { model, posts in model.posts = posts }
-                .onFailure(for: self) { model, error in model.message = error.localizedDescription }
-                .onEnd(for: self) { model, _ in model.isLoading = false }
-                .start(for: self)
+            session.get("posts", as: [Post].self).bound(to: self)
+                .onSuccess { model, posts in model.posts = posts }
+                .onFailure { model, error in model.message = error.localizedDescription }
+                .onEnd { model, _ in model.isLoading = false }
+                .start()
         }
     }
 
@@ -241,10 +248,27 @@ private struct Samples: Sendable {
 
         func save(_ session: Session, to destination: URL) {
             session.download("large", to: destination)
-                .onDownloadProgress(for: self) { model, progress in model.fraction = progress.fraction ?? 0 }
-                .onSuccess(for: self) { model, file in model.file = file }
-                .onEnd(for: self) { model, reason in model.ending = reason }
-                .start(for: self)
+                .bound(to: self)
+                .onDownloadProgress { model, progress in model.fraction = progress.fraction ?? 0 }
+                .onSuccess { model, file in model.file = file }
+                .onEnd { model, reason in model.ending = reason }
+                .start()
+        }
+    }
+
+    @MainActor
+    final class HealthModel: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        private(set) var line = ""
+
+        func check(_ session: Session) {
+            session.get("health", as: Health.self).timeout(.seconds(5)).retry(.standard)
+                .start(for: self) { model, result in
+                    switch result {
+                    case .success(let health): model.line = health.healthy ? "up" : "down"
+                    case .failure(let error): model.line = error.localizedDescription
+                    }
+                }
         }
     }
 
@@ -295,7 +319,7 @@ private struct Samples: Sendable {
         private(set) var report: Data?
 
         func load(with session: Session) {
-            session.request("reports/today")
+            session.get("reports/today")
                 .decideRedirect(for: self) { reports, hop in
                     guard let host = URL(string: hop.proposed.url)?.host, reports.hosts.contains(host) else { return .stop }
                     return .follow
@@ -309,7 +333,7 @@ private struct Samples: Sendable {
     }
 
     func document(_ session: Session, folder: URL) async throws -> RequestHooks.DataOrFile {
-        try await session.request("document", decoder: .dataOrFile)
+        try await session.get("document", decoder: .dataOrFile)
             .decideDisposition { arrival in
                 (arrival.head.contentLength ?? .max) > 1_000_000 ? .download(to: folder) : .allow
             }
@@ -324,7 +348,7 @@ private struct Samples: Sendable {
 
         func openTab(_ session: Session, _ path: String) -> DeallocBag {
             let tab = bag.child(label: path)
-            session.request(path).start(in: tab)
+            session.get(path).start(in: tab)
             tab.task { try? await Task.sleep(for: .seconds(3600)) }
             return tab
         }
@@ -334,7 +358,7 @@ private struct Samples: Sendable {
         try await withRequestScope { scope in
             let bag = scope.bag
             return try await withThrowingTaskGroup(of: Data.self) { group in
-                for mirror in mirrors { group.addTask { try await session.request(mirror).value(in: bag) } }
+                for mirror in mirrors { group.addTask { try await session.get(mirror).value(in: bag) } }
                 defer { bag.end() }
                 guard let first = try await group.next() else { throw CancellationError() }
                 return first
@@ -376,7 +400,7 @@ private struct Samples: Sendable {
         var count: Int { bodies.count }
 
         func fetch(_ session: Session, _ path: String, in bag: DeallocBag) {
-            session.request(path)
+            session.get(path)
                 .onSuccess(for: self) { archive, body in archive.bodies.append(body) }
                 .start(in: bag)
         }
@@ -391,18 +415,18 @@ private struct Samples: Sendable {
     }
 
     func cachedPolicies(_ session: Session) -> [Request<Data>] {
-        let fixed = session.request("https://example.com/menu").options {
+        let fixed = session.get("https://example.com/menu").options {
             $0.cache.timeToLive = .seconds(600)  // the server says nothing of use
             $0.cache.version = "3"  // what older versions of the program stored is not read
         }
-        let offline = session.request("https://example.com/menu").options { $0.cache.read = .only }
-        let reload = session.request("https://example.com/menu").options { $0.cache.read = .revalidate }
-        let account = session.request("https://example.com/inbox").options { $0.cache.partition = "account-7" }
+        let offline = session.get("https://example.com/menu").cache(.only)
+        let reload = session.get("https://example.com/menu").cache(.revalidate)
+        let account = session.get("https://example.com/inbox").options { $0.cache.partition = "account-7" }
         return [fixed, offline, reload, account]
     }
 
     func showTheMenu(_ session: Session, _ show: @escaping @Sendable (Data) -> Void) {
-        session.request("https://example.com/menu")
+        session.get("https://example.com/menu")
             .options { $0.cache.read = .thenNetwork }
             .onCached { show($0) }
             .onSuccess { show($0) }
@@ -410,7 +434,7 @@ private struct Samples: Sendable {
     }
 
     func menus(_ session: Session) async throws {
-        for try await response in session.request("https://example.com/menu").cachedThenFresh() {
+        for try await response in session.get("https://example.com/menu").cachedThenFresh() {
             print(response.source, response.value.count)
         }
     }
@@ -526,6 +550,7 @@ private struct Samples: Sendable {
                 "Security.md",
                 "Transport.md",
                 "LeakTests.md",
+                "Mocking.md",
                 "ScopedNetTesting.md",
                 "ScopedNetService.md",
             ])
@@ -540,6 +565,7 @@ private struct Samples: Sendable {
             "LeakTestSamples.swift",
             "LimitsSamples.swift",
             "ConnectionSamples.swift",
+            "MockSamples.swift",
             "ServiceSamples.swift",
         ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"
@@ -688,6 +714,20 @@ private struct Samples: Sendable {
             if case .succeeded = model.ending {} else { Issue.record("ended with \(String(describing: model.ending))") }
             let saved = try Data(contentsOf: file)
             #expect(saved.count == 300_000)
+        }
+    }
+
+    @Test @MainActor func oneClosureHasBothEnds() async throws {
+        try await visit { _, session, server in
+            let model = Samples.HealthModel()
+            server.enqueue(.status(503), for: "/api/health")
+            model.check(session)
+            await model.deallocBag.waitUntilIdle()
+            #expect(model.line == "up" && server.requests.count == 2)
+            server.on("/api/health", .status(404))
+            model.check(session)
+            await model.deallocBag.waitUntilIdle()
+            #expect(model.line.isEmpty == false && model.line != "up")
         }
     }
 

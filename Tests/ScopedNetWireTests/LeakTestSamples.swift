@@ -23,9 +23,7 @@ private final class FeedModel: RequestOwner {
 // swift-format-ignore
 final class FeedModelLeakTests: LeakCheckedTestCase {
     @MainActor func testTheModelGoes() async {
-        var configuration = Session.Configuration(customTransport: MockTransport(), agent: RequestAgent())
-        configuration.baseURL = "http://example.test/"
-        let session = Session(configuration: configuration)
+        let session = MockTransport.session("http://example.test/", unanswered: .wait)
         await expectDeallocates { FeedModel(session: session) } after: { $0.load() }
         await expectScopeCancels { FeedModel(session: session) } after: { $0.load() }
     }
@@ -33,9 +31,8 @@ final class FeedModelLeakTests: LeakCheckedTestCase {
 
 // swift-format-ignore
 @MainActor @Test(.noLeaks) func theModelGoesAndItsPostsWereThere() async throws {
-    var configuration = Session.Configuration(customTransport: MockTransport { _ in .json("[]") }, agent: RequestAgent())
-    configuration.baseURL = "http://example.test/"
-    let session = Session(configuration: configuration)
+    let session = MockTransport.session("http://example.test/")
+    session.mock.on(.get, "posts", .json("[]"))
     await expectDeallocates { FeedModel(session: session) } after: { $0.load() }
     _ = try await session.get("posts", as: [Post].self).value()
 }

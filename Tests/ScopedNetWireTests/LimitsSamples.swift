@@ -24,8 +24,8 @@ private struct LimitsSamples: Sendable {
     }
 
     func report(_ events: [Receipt], log: URL, with session: Session) async throws {
-        _ = try await session.request("events", method: .post, body: .json(events).compressed()).response()
-        _ = try await session.request("logs", method: .put, body: .file(log.path).compressed(.gzip(level: 9))).response()
+        try await session.post("events", body: .json(events).compressed(), as: Void.self).value()
+        try await session.put("logs", body: .file(log.path).compressed(.gzip(level: 9)), as: Void.self).value()
     }
 
     func sessionForStrangersLinks() throws -> Session {

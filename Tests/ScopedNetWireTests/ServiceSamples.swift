@@ -85,7 +85,7 @@ private struct ShortWork: Service {
     }
 
     @Test func theWatcherHearsOfAGracefulShutdown() async throws {
-        let transport = MockTransport()
+        let transport = MockTransport(unanswered: .wait)
         var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent())
         configuration.baseURL = "http://h/"
         let session = Session(configuration: configuration)

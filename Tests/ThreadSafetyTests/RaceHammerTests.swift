@@ -159,6 +159,9 @@ import Testing
         #expect(tally.late.load(ordering: .relaxed) == 0)
         #expect(tally.double.load(ordering: .relaxed) == 0)
         #expect(arena.session.agent.liveCount == 0)
+        let statistics = arena.session.statistics
+        #expect(statistics.started == started && statistics.running == 0, "\(statistics)")
+        #expect(statistics.succeeded >= tally.succeeded.load(ordering: .relaxed))
         #expect(arena.session.admission.activeCount == 0)
         #expect(arena.session.admission.waitingCount == 0)
         for bag in arena.bags { #expect(bag.withLock { $0 }.count == 0) }

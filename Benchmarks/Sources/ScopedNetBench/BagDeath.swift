@@ -1,7 +1,7 @@
 import BenchKit
 import CMeasure
 import Glibc
-import ScopedNet
+@_spi(Census) import ScopedNet
 
 /// The owner of many live requests goes away: how long its own thread is held up, and when the last of them is gone.
 enum BagDeath {

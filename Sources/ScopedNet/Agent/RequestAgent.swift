@@ -66,6 +66,7 @@ public final class RequestAgent: Sendable {
 
     private func retain(_ run: RunCore) {
         alive.add(1, ordering: .relaxed)
+        run.countStart()
         shard(of: run).lock.withLock { shard in
             let reference = Unmanaged.passRetained(run)
             run.agentNext = shard.head

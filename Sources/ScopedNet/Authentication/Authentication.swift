@@ -18,10 +18,10 @@ public struct Authentication: Sendable {
     /// The only one that gets it; nil for that of the request's own URL.
     let place: Result<RequestURL.Origin, NetworkError>?
 
-    private init(_ kind: Kind, at url: String? = nil) {
+    private init(_ kind: Kind, at url: (any URLConvertible)? = nil) {
         self.kind = kind
-        place = url.map { text in
-            do throws(NetworkError) { return .success(try RequestURL(text).origin) } catch { return .failure(error) }
+        place = url.map { url in
+            do throws(NetworkError) { return .success(try RequestURL(url.urlReference).origin) } catch { return .failure(error) }
         }
     }
 
@@ -40,7 +40,8 @@ public struct Authentication: Sendable {
     ///   - url: any URL of the only server that gets it. Nil, the default, is the server of the request's own URL; in the options of a
     ///     session that asks several servers that is each of them, so name one there. What is no URL fails the request with `invalidURL`.
     /// - Returns: a value to assign to ``RequestOptions/authentication``.
-    public static func credential(_ credential: Credential, preemptive: Bool = false, at url: String? = nil) -> Authentication {
+    public static func credential(_ credential: Credential, preemptive: Bool = false, at url: (any URLConvertible)? = nil) -> Authentication
+    {
         Authentication(.credential(credential, preemptive: preemptive, SpaceMemory()), at: url)
     }
 
@@ -50,7 +51,9 @@ public struct Authentication: Sendable {
     ///   - source: the source of the token. Requests that share it share the token and its renewal.
     ///   - url: any URL of the only server that gets it, as in ``credential(_:preemptive:at:)``.
     /// - Returns: a value to assign to ``RequestOptions/authentication``.
-    public static func tokens(_ source: TokenSource, at url: String? = nil) -> Authentication { Authentication(.tokens(source), at: url) }
+    public static func tokens(_ source: TokenSource, at url: (any URLConvertible)? = nil) -> Authentication {
+        Authentication(.tokens(source), at: url)
+    }
 
     /// Asks the program about each 401, and about each 407 of a proxy for plain http.
     ///

@@ -22,8 +22,8 @@ public struct ProtectionSpace: Sendable, Hashable {
     ///   - realm: the name as the server writes it; nil, the default, for all realms that have no credential of their own.
     ///   - isProxy: true for a proxy (407). Default: false, a server (401).
     /// - Throws: ``NetworkError`` with code `invalidURL` or `unsupportedScheme`.
-    public init(_ url: String, realm: String? = nil, isProxy: Bool = false) throws(NetworkError) {
-        self.init(origin: try RequestURL(url).origin, realm: realm, isProxy: isProxy)
+    public init(_ url: some URLConvertible, realm: String? = nil, isProxy: Bool = false) throws(NetworkError) {
+        self.init(origin: try RequestURL(url.urlReference).origin, realm: realm, isProxy: isProxy)
     }
 }
 

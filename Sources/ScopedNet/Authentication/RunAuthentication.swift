@@ -1,4 +1,5 @@
 import HTTPTypes
+import Persistence
 
 /// What a run knows of its own authentication. Made where there is something to know; handed from stage to stage with the run, which guards it.
 final class RunAuthentication {
@@ -46,6 +47,8 @@ final class RunAuthentication {
     private let place: RequestURL.Origin?
     private let home: RequestURL.Origin
     private let store: CredentialStore?
+    /// Of the session.
+    private let timing: any Timing
     private var server = Side()
     private var proxy = Side()
     private var hasLeftHome = false
@@ -58,11 +61,12 @@ final class RunAuthentication {
     /// A stored refusal was found: the server is asked.
     var readsNothingStored = false
 
-    init(_ options: Authentication, store: CredentialStore?, home: RequestURL) {
+    init(_ options: Authentication, store: CredentialStore?, home: RequestURL, timing: any Timing) {
         kind = options.kind
         place = try? options.place?.get()
         self.home = home.origin
         self.store = store
+        self.timing = timing
     }
 
     /// Before the first exchange, and after a redirect to another origin.
@@ -86,7 +90,7 @@ final class RunAuthentication {
     func volunteer(_ url: RequestURL) -> Answer? {
         guard !server.isCallersOwn else { return nil }
         switch kind {
-        case .tokens(let source) where isHome(url): return source.readyToken.map { token($0, url) }
+        case .tokens(let source) where isHome(url): return source.readyToken(timing).map { token($0, url) }
         case .credential(let credential, let isPreemptive, let memory) where isHome(url):
             if let known = volunteer(url.origin, isProxy: false, path: url.path, memory) { return known }
             guard isPreemptive else { return nil }
@@ -284,7 +288,7 @@ final class RunAuthentication {
         var old: String?
         if case .bearer(let token) = refused?.credential.kind { old = token }
         if mayAsk { return .token(source, refused: old) }
-        guard let ready = source.readyToken, ready != old else { return .deliver }
+        guard let ready = source.readyToken(timing), old.map({ ExactString($0) != ExactString(ready) }) ?? true else { return .deliver }
         return .answer(token(ready, url, isVolunteered: false))
     }
 

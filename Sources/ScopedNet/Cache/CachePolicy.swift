@@ -87,6 +87,18 @@ public struct CachePolicy: Sendable, Hashable {
         return policy
     }()
 
+    /// A stored response, or none: the network is not used (``ReadMode/only``).
+    public static let only = reading(.only)
+
+    /// A stored response is validated with the server in any case (``ReadMode/revalidate``).
+    public static let revalidate = reading(.revalidate)
+
+    private static func reading(_ mode: ReadMode) -> CachePolicy {
+        var policy = CachePolicy()
+        policy.read = mode
+        return policy
+    }
+
     func keeps(_ method: HTTPRequest.Method) -> Bool { customKey != nil && additionalMethods.contains(method) }
 }
 

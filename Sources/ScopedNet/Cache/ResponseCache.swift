@@ -90,8 +90,8 @@ public final class ResponseCache: Sendable {
     ///   - url: absolute, as requests have it: letters beyond ASCII may be percent-encoded or not.
     ///   - host: the `Host` field of the requests, where they have one of their own that is not the URL's.
     ///   - policy: as it was stored under: partition and custom key count.
-    public func remove(_ url: String, host: String? = nil, policy: CachePolicy = .standard) {
-        var request = CacheRequest(url: (try? RequestURL(url))?.string ?? url)
+    public func remove(_ url: some URLConvertible, host: String? = nil, policy: CachePolicy = .standard) {
+        var request = CacheRequest(url: (try? RequestURL(url.urlReference))?.string ?? url.urlReference)
         if let host { request.fields[.hostField] = host }
         guard let key = strategy(policy).key(for: request) else { return }
         remove(key)

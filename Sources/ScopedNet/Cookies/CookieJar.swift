@@ -105,8 +105,8 @@ public final class CookieJar: Sendable {
     }
 
     /// What a request to a URL would send, in that order; empty for what is no URL.
-    public func cookies(for url: String) -> [Cookie] {
-        guard let url = try? RequestURL(url) else { return [] }
+    public func cookies(for url: some URLConvertible) -> [Cookie] {
+        guard let url = try? RequestURL(url.urlReference) else { return [] }
         let now = now()
         return state.withLock { $0.table.cookies(for: CookieOrigin(url), now: now) }
     }
@@ -116,8 +116,8 @@ public final class CookieJar: Sendable {
     /// - Returns: false when it was refused: malformed, for a domain that is not the URL's, or against the rules of its attributes.
     /// - Throws: ``NetworkError`` when `url` is none.
     @discardableResult
-    public func set(_ field: String, for url: String) throws(NetworkError) -> Bool {
-        let url = try RequestURL(url)
+    public func set(_ field: String, for url: some URLConvertible) throws(NetworkError) -> Bool {
+        let url = try RequestURL(url.urlReference)
         return receive([field], from: url).contains { if case .refused = $0 { false } else { true } }
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 /// `await agent.waitUntilIdle()` and then ``LiveObjects/snapshot()`` is the census that tests and the
 /// demo end with. A thread may still be on its way out of a call when the last run is over, and holds
 /// what it was called on for that moment: a test looks again before it calls that a leak.
-public enum LiveObjects {
+@_spi(Census) public enum LiveObjects {
     /// A kind of object the library counts.
     public enum Kind: Int, CaseIterable, Sendable {
         /// `transfer` is one exchange of a transport, `easyHandle` a handle of libcurl, and `timer` a deadline that has not passed yet.

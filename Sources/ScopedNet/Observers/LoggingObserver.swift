@@ -44,6 +44,10 @@ public struct LoggingObserver: RequestObserver {
             metadata["space"] = "\(space)"
             metadata["answer"] = "\(answer ?? "none")"
             logger.info("challenged", metadata: metadata)
+        case .upgraded(_, let to):
+            var metadata = metadata(event.run)
+            metadata["to"] = "\(mask.maskedURL(to))"
+            logger.debug("upgraded to https", metadata: metadata)
         case .cacheDecided(let status):
             var metadata = metadata(event.run)
             metadata["cache"] = "\(status)"

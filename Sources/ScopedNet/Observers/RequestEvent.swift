@@ -11,6 +11,8 @@ public struct RequestEvent: Sendable {
         case cacheDecided(ResponseCache.Status)
         /// There is no path to the server; the run waits for one (``RequestOptions/waitsForConnectivity``).
         case waitingForConnectivity
+        /// The rate of requests to the host is used up, or the host has asked to wait (``Session/Configuration/RateLimit``); the run waits.
+        case rateLimited
         /// All slots of the host or the session are taken; the run waits for one.
         case queued(position: Int)
         /// An attempt leaves the queue for the network. Counts from 1.
@@ -40,6 +42,8 @@ public struct RequestEvent: Sendable {
         case received(TransferProgress)
         /// A redirect is followed. The URLs are without user and password.
         case redirected(from: String, to: String, status: Int)
+        /// The host wants https (``Session/HSTSStore``): the request goes there instead, before anything is sent over `http`.
+        case upgraded(from: String, to: String)
         /// A server (401) or a proxy (407) wants to know who is asking. The answer is the scheme by which it will be told; nil where the response
         /// is the result. No secret is in here.
         case challenged(ProtectionSpace, status: Int, answer: String?)

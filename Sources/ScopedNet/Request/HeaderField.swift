@@ -46,13 +46,3 @@ extension Request {
         return changeDescription { $0.with(field) }
     }
 }
-
-extension Session.Configuration {
-    /// Sets a header field of all requests; it replaces fields of that name.
-    ///
-    /// - Throws: ``NetworkError`` with code `invalidHeader` for what is no name, or a value with a line end, a NUL or another control character.
-    public mutating func setHeader(_ name: String, _ value: String) throws(NetworkError) {
-        let field = try HeaderField.checked(name, value)
-        headers[field.name] = field.value
-    }
-}

@@ -30,6 +30,15 @@ extension Request {
     /// Sets how the response cache is used.
     public func cache(_ policy: CachePolicy) -> Self { options { $0.cache = policy } }
 
+    /// Sets which redirects are followed: `.redirects(.never)` makes the 3xx response the result, where `.validate(.any)` takes it.
+    public func redirects(_ mode: RedirectPolicy.Mode) -> Self { options { $0.redirects.mode = mode } }
+
+    /// Sets what happens when a request with the same key is running: `.repeats(.replaceRunning, key: "search")`. Without a
+    /// key the runs of this request are meant.
+    public func repeats(_ strategy: RepeatStrategy, key: String? = nil) -> Self {
+        options { $0.repeats = RequestOptions.Repeats(strategy, key: key) }
+    }
+
     /// Sets the label by which requests are found and cancelled (``RequestAgent/cancelAll(tag:reason:)``).
     public func tag(_ tag: String?) -> Self { options { $0.tag = tag } }
 

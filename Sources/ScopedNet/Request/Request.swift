@@ -100,6 +100,7 @@ public final class Request<Value: Sendable>: Sendable {
             return (state.token, state.description, state.template)
         }
         var error: NetworkError?
+        if let made = known, !session.isCurrent(made) { known = nil }
         let settled = known ?? prepare(description, &error)
         if let extra = consume extra { handlers.merge(extra) }
         var hooks = handlers.hooks
@@ -252,6 +253,7 @@ extension RunHandlers {
         if !other.sent.isEmpty { add(&sent, other.sent) }
         if !other.received.isEmpty { add(&received, other.received) }
         add(&end, other.end)
+        if let own = other.observer { observer = own }
         resolve = other.resolve ?? resolve
     }
 }

@@ -42,7 +42,7 @@ public struct RequestBody: Sendable {
     }
 
     /// The same in bytes, by the JSON coding of a session.
-    func resolved(with coding: JSONCoding) -> RequestBody { deferred?.encode(coding) ?? self }
+    package func resolved(with coding: JSONCoding) -> RequestBody { deferred?.encode(coding) ?? self }
 
     /// Bytes in memory. Can be sent again.
     public static func data(_ data: Data) -> RequestBody { RequestBody(content: .data(data)) }

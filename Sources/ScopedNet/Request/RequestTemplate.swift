@@ -14,6 +14,8 @@ package final class RequestTemplate: Sendable {
     /// Where a download goes.
     package let destination: String?
     package let errorBodyBytes: Int
+    /// The URL that was asked for, where its host wants https (``Session/HSTSStore``); nil where it is the template's own.
+    let upgradedFrom: RequestURL?
     /// Of the first exchange of each run, in the session's cache.
     private let knownCacheKey = Lock<CacheKey?>(nil)
 
@@ -31,6 +33,21 @@ package final class RequestTemplate: Sendable {
         self.transferOptions = transferOptions
         self.destination = destination
         self.errorBodyBytes = errorBodyBytes
+        upgradedFrom = nil
+    }
+
+    init(_ other: RequestTemplate, upgradedFrom: RequestURL) {
+        url = other.url
+        method = other.method
+        fields = other.fields
+        headers = other.headers
+        body = other.body
+        options = other.options
+        hasIdempotencyKey = other.hasIdempotencyKey
+        transferOptions = other.transferOptions
+        destination = other.destination
+        errorBodyBytes = other.errorBodyBytes
+        self.upgradedFrom = upgradedFrom
     }
 
     /// True if the server does the work of such a request once, however often it comes (RFC 9110 section 9.2.2).

@@ -20,12 +20,15 @@ extension RunCore {
         }
         // What a renewal sends itself does not wait for its end.
         if case .tokens(let source) = options.kind, source.isRenewingHere { return enterFirst(batch) }
-        let state = RunAuthentication(options, store: session.configuration.credentials, home: template.url)
+        let state = RunAuthentication(options, store: session.configuration.credentials, home: template.url, timing: session.timing)
         drive.authentication = state
         state.noteFields(intent.headers.fields, template.url)
-        if let source = state.tokens(for: template.url), source.readyToken == nil {
+        if let source = state.tokens(for: template.url) {
+            let timing = session.timing
+            // One look: a moment later it may have expired.
+            if let token = source.readyToken(timing) { return goOn(withFirst: state.token(token, template.url), batch) }
             beginTotalTime()
-            return ask({ await source.result(insteadOf: nil) }) { run, token in run.goOn(withFirst: token) }
+            return ask({ await source.result(insteadOf: nil, timing) }) { run, token in run.goOn(withFirst: token) }
         }
         goOn(withFirst: state.volunteer(template.url), batch)
     }

@@ -85,7 +85,7 @@ extension RunCore {
             drive.cache = visit
             send(forward)
         case .unavailable(let head, let status):
-            cache.count { $0.misses += 1 }
+            count(.miss, in: cache)
             note(status)
             // The 504 that RFC 9111 section 5.2.1.7 wants made here is a response only for those who accept it as one.
             if template.options.validation.accepts(head.status) {
@@ -317,7 +317,7 @@ extension RunCore {
         guard let visit = drive.cache else { return nil }
         drive.cache = nil
         note(drive.cacheStatus ?? ResponseCache.Status(forward: visit.forward.reason))
-        if !visit.isRefresh, !hasStream, result.error == nil { visit.cache.count { $0.misses += 1 } }
+        if !visit.isRefresh, !hasStream, result.error == nil { count(.miss, in: visit.cache) }
         return visit.stores && mayStoreValue(result) ? visit : nil
     }
 }

@@ -17,9 +17,10 @@ extension RunCore {
         let number = Self.diskWait(TransferID().number)
         enter(.waiting(number))
         watch(copy, copy.progress, number, goOn)
-        BlockingPool.shared.submit(copy.group) { [self] in
-            copy.run { mayGoOn }
-            guard takeWait(number) else { return }
+        // Weakly: a run that has ended without the copy is gone, whenever the disk returns.
+        BlockingPool.shared.submit(copy.group) { [weak self] in
+            copy.run { self?.mayGoOn == true }
+            guard let self, takeWait(number) else { return }
             guard mayGoOn else { return abandonWork() }
             goOn(self)
         }

@@ -46,7 +46,8 @@ extension RunCore {
                 refuseForBody(result, batch: batch)
                 return true
             }
-            ask({ await source.result(insteadOf: refused) }) { run, token in run.goOn(with: token, result) }
+            let timing = session.timing
+            ask({ await source.result(insteadOf: refused, timing) }) { run, token in run.goOn(with: token, result) }
         case .ask(let handler, let context):
             let admit = admission
             ask({ await handler.ask(context, admit: admit) }) { run, answer in

@@ -48,6 +48,7 @@ extension RunCore: DeliveringRun {
         leaveBags()
         // `complete` is reached with an outcome on every way.
         guard let outcome else { return retire() }
+        countEnd(outcome)
         let isObserved = tellObservers(outcome)
         RunDelivery.end(self, with: outcome, isFirstAdmitted: !isObserved, on: lane)
     }

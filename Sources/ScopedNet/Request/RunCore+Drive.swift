@@ -11,6 +11,7 @@ extension RunCore {
         StepDoor.pass(.beforeStart, id)
         guard startGate() else { return }
         feed?.push(observed: .created, from: self)
+        announceUpgrade()
         if let preparationError {
             var error = preparationError
             error.runID = id
@@ -44,6 +45,10 @@ extension RunCore {
     func submitAttempt() {
         StepDoor.pass(.beforeQueue, id)
         guard mayGoOn else { return abandonWork() }
+        if !waitsForRate() { enterQueue() }
+    }
+
+    func enterQueue() {
         let number = exchangeID.number
         // The first exchange has none, and need not be made yet.
         let deadline = attemptDeadline
@@ -97,10 +102,12 @@ extension RunCore {
             return false
         }
         if isSuspended {
+            giveBackRatePermit()
             enter(.parked)
             guard !isSuspended, leave(.parked, for: .idle) else { return false }
         }
         cancelWait(exchange: Self.queueWait(exchangeID.number))
+        guard usesRatePermit() else { return false }
         if !drive.hasBegun {
             drive.hasBegun = true
             if template.options.retry.maxAttempts > 1 {
@@ -137,6 +144,8 @@ extension RunCore {
     func attemptFinished(_ result: TransferResult, batch: DeliveryBatch) {
         session.link.noteConnection(to: result.metrics.remoteAddress)
         attempts.append(result.metrics)
+        session.counter.transfer(result.metrics)
+        if let head = result.head { noteRetryAfter(head) }
         session.admission.noteVersion(result.metrics.httpVersion, of: admissionKey)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, batch: batch)
         guard mayGoOn else { return abandonWork() }
@@ -324,7 +333,9 @@ extension RunCore {
         guard isFollowed(head), let location = head.location else { return .deliver }
         guard !head.hasConflictingLocations else { return .failed(redirectError(.badResponse, "its Location fields differ")) }
         let target: RequestURL
-        do throws(NetworkError) { target = try RequestURL(location, relativeTo: exchange.url, isLenient: true) } catch {
+        do throws(NetworkError) {
+            target = try upgradedTarget(try RequestURL(location, relativeTo: exchange.url, isLenient: true))
+        } catch {
             return .failed(redirectError(error.code == .unsupportedScheme ? .redirectRefused : .badResponse, error.message))
         }
         do throws(NetworkError) { try template.options.access.check(target, phase: .receiving) } catch {
@@ -349,6 +360,8 @@ extension RunCore {
 
     func follow(_ next: NextExchange, visit: RedirectPolicy.Context.Visit) throws(NetworkError) {
         // Here, where every way comes along: the program may have changed where it goes.
+        var next = next
+        next.url = try upgradedTarget(next.url)
         try template.options.access.check(next.url, phase: .receiving)
         try checkTrust(next.url)
         drive.visits.append(visit)
@@ -421,6 +434,7 @@ extension RunCore {
                 feed?.push(observed: .retryDecided(reason: "the total timeout is too near", after: nil), from: self, batch: batch)
                 return false
             }
+            session.counter.retry()
             if reason == .staleConnection {
                 drive.silentReconnects += 1
             } else {
@@ -444,7 +458,7 @@ extension RunCore {
         return .decide(wait: wait, hasPath: session.link.hasPath(to: exchange.url), longest: longest, random01: session.random())
     }
 
-    private static func retryAfter(_ value: String, _ head: ResponseHead) -> Duration? {
+    static func retryAfter(_ value: String, _ head: ResponseHead) -> Duration? {
         let server = head["date"].flatMap { HTTPDate($0, now: .now) }
         return RetryAfter.delay(value, now: HTTPDate.now, serverDate: server)
     }

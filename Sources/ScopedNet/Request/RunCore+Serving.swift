@@ -61,12 +61,7 @@ extension RunCore {
     private func serve(
         _ answer: CachedAnswer, _ body: Data, savedBytes: Int, _ use: CacheUse, _ isValidated: Bool, _ batch: DeliveryBatch?
     ) {
-        if !drive.isRefresh {
-            use.cache.count { statistics in
-                if isValidated { statistics.validated += 1 } else { statistics.hits += 1 }
-                statistics.bytesSaved += Int64(savedBytes)
-            }
-        }
+        if !drive.isRefresh { count(isValidated ? .validation : .hit, in: use.cache, savedBytes: savedBytes) }
         drive.cache = nil
         endFlight()
         var status = answer.status

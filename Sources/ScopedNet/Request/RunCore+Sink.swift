@@ -24,6 +24,7 @@ extension RunCore: TransferSink {
         note(.headReceived)
         feed?.push(observed: .headReceived(head), from: self, batch: batch)
         keepCookies(head)
+        noteStrictTransport(head)
         drive.isTypeRefused = false
         drive.bodyIsValue = false
         if let destination = cacheDestination(head) ?? challengeDestination(head) { return destination }

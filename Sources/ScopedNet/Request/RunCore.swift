@@ -132,7 +132,8 @@ package final class RunCore: BagMember, @unchecked Sendable {
         let lane = handlers.preferredLane ?? (handlers.resolve != nil && handlers.isOtherwiseEmpty ? .resumption : session.lane)
         let wantsEvents = handlers.delegate != nil || !handlers.head.isEmpty || !handlers.cached.isEmpty
         let wantsProgress = handlers.delegate != nil || !handlers.sent.isEmpty || !handlers.received.isEmpty
-        let observers = session.configuration.observers
+        var observers = session.configuration.observers
+        if let own = handlers.observer { observers.append(own) }
         let id = Identifier.next()
         var feed: EventFeed?
         if wantsEvents || wantsProgress || !observers.isEmpty {
@@ -172,7 +173,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
             let first = TransferRequest(
                 id: exchangeID, url: template.url, method: template.method, headers: template.headers, body: template.body,
                 options: template.transferOptions, wantsProgress: listensToProgress,
-                wantsMilestones: !session.configuration.observers.isEmpty,
+                wantsMilestones: feed?.observers.isEmpty == false,
                 repeatsSilently: template.isIdempotent(template.method) && template.options.retry.silentReconnect, runID: id)
             madeExchange = first
             return first
@@ -290,6 +291,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
 
     /// What a tear-down does before the last word.
     func fallSilent() {
+        countCancel()
         leaveBags()
         releaseHandlers()
         if !isMuted { return abortStage() }

@@ -21,6 +21,7 @@ package struct RunHandlers: ~Copyable, Sendable {
         var received: CallbackList<TransferProgress> = .none
         var delegate: DelegateReference?
         var hooks: HookBox?
+        var observer: (any RequestObserver)?
     }
 
     package init() {}
@@ -57,6 +58,12 @@ package struct RunHandlers: ~Copyable, Sendable {
     package var hooks: HookBox? {
         get { rare?.hooks }
         set { if newValue != nil || rare != nil { withRare { $0.hooks = newValue } } }
+    }
+
+    /// Of the run alone; told after the session's.
+    package var observer: (any RequestObserver)? {
+        get { rare?.observer }
+        set { if newValue != nil || rare != nil { withRare { $0.observer = newValue } } }
     }
 
     private mutating func withRare(_ change: (Rare) -> Void) {

@@ -1,6 +1,6 @@
 extension SecretMask {
     /// A text of this media type without what looks like a secret: the members of JSON, the items of a form. Other text is left as it is.
-    public func maskedBody(_ text: String, mimeType: String) -> String {
+    package func maskedBody(_ text: String, mimeType: String) -> String {
         if mimeType == "application/x-www-form-urlencoded" { return maskedForm(text[...]) }
         return mimeType.hasSuffix("/json") || mimeType.hasSuffix("+json") ? maskedJSON(text) : text
     }

@@ -7,29 +7,29 @@
 /// - user name and password in a URL;
 /// - the values of query items, of items of a form, and of members of a JSON object whose name contains one of ``words`` or is
 ///   one of ``additionalNames``, `auth`, `pwd`, `sid` or `sig`.
-public struct SecretMask: Sendable, Hashable {
+package struct SecretMask: Sendable, Hashable {
     /// What stands in place of a secret.
-    public static let placeholder = "***"
+    package static let placeholder = "***"
 
     /// The words that make a name suspicious. The default is `token`, `key`, `password`, `passwd`, `secret`, `signature` and
     /// `credential`.
-    public static let defaultWords = ["token", "key", "password", "passwd", "secret", "signature", "credential"]
+    package static let defaultWords = ["token", "key", "password", "passwd", "secret", "signature", "credential"]
 
     private static let shortNames: Set<String> = ["auth", "pwd", "sid", "sig"]
 
     /// Names that contain one of these words carry a secret. In lower case.
-    public let words: [String]
+    package let words: [String]
     /// Further names that carry a secret. In lower case.
-    public let additionalNames: Set<String>
+    package let additionalNames: Set<String>
 
     /// Makes a mask. Words and names are compared without regard to case; empty words are ignored.
-    public init(words: [String] = SecretMask.defaultWords, additionalNames: Set<String> = []) {
+    package init(words: [String] = SecretMask.defaultWords, additionalNames: Set<String> = []) {
         self.words = words.map { $0.lowercased() }.filter { !$0.isEmpty }
         self.additionalNames = Set(additionalNames.map { $0.lowercased() })
     }
 
     /// The value of a header field, masked if the field carries a secret.
-    public func maskedValue(_ value: String, ofField name: String) -> String {
+    package func maskedValue(_ value: String, ofField name: String) -> String {
         switch name.lowercased() {
         case "authorization", "proxy-authorization": return Self.maskedCredentials(value)
         case "cookie", "set-cookie": return Self.placeholder
@@ -39,7 +39,7 @@ public struct SecretMask: Sendable, Hashable {
     }
 
     /// A URL without user information and without the values of suspicious query items.
-    public func maskedURL(_ url: String) -> String {
+    package func maskedURL(_ url: String) -> String {
         // All searches are for bytes: an ASCII character with an accent behind it is another `Character`.
         let schemeEnd = Self.endOfScheme(url)
         let authorityEnd = url[schemeEnd...].utf8.firstIndex { Self.isOne($0, of: "/?#") } ?? url.endIndex

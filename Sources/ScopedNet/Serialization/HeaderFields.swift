@@ -1,13 +1,13 @@
 public import HTTPTypes
 
-/// The header fields of a request, by name: `["X-Key": key, .accept: "text/plain", "If-None-Match": tag]`.
+/// The header fields of a request or of all requests of a session, by name: `["X-Key": key, .accept: "text/plain", "If-None-Match": tag]`.
 ///
 /// Names are text or one of the standard ones; a nil leaves its field out. Fields keep their order, and a name may come more than once.
 /// Nothing is repaired: what is no name (RFC 9110 section 5.1), or a value with a line end, a NUL or another control character (section
 /// 5.5), fails the start of the request with `invalidHeader`, and nothing is sent.
 public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
-    /// The fields, without any that was refused.
-    public private(set) var fields: HTTPFields
+    /// The fields as swift-http-types has them, without any that was refused.
+    public var fields: HTTPFields
     /// The first mistake.
     private(set) var refusal: NetworkError?
 
@@ -38,10 +38,25 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The value of a field; nil without it. Several fields of the name are one text, with commas in between.
-    public subscript(name: HTTPField.Name) -> String? {
-        get { fields[name] }
-        set { fields[name] = newValue }
+    /// True for no field, and none that was refused.
+    public var isEmpty: Bool { fields.isEmpty && refusal == nil }
+
+    /// The value of a field, such as `fields["X-Key"]` or `fields[.accept]`; nil without it. Several fields of the name are one text, with commas
+    /// in between. Setting one replaces all fields of the name; setting nil removes them.
+    public subscript(name: Name) -> String? {
+        get { name.parsed.flatMap { fields[$0] } }
+        set {
+            guard let newValue else {
+                if let parsed = name.parsed { fields[parsed] = nil }
+                return
+            }
+            do throws(NetworkError) {
+                let field = try HeaderField.checked(name.parsed, name.text, newValue)
+                fields[field.name] = field.value
+            } catch {
+                refusal = refusal ?? error
+            }
+        }
     }
 }
 

@@ -1,5 +1,4 @@
 public import Dispatch
-public import HTTPTypes
 
 extension Session {
     /// The settings of a session. A value: change a copy, make a session.
@@ -7,8 +6,8 @@ extension Session {
         /// Relative request URLs are resolved against it (RFC 3986 section 5). A base without a trailing slash loses its last segment,
         /// as in a browser; observers receive a ``SessionWarning`` of it.
         public var baseURL: String?
-        /// Sent with each request that does not set the field itself.
-        public var headers: HTTPFields = [:]
+        /// The fields of each request that does not set them itself: `configuration.headers["X-Key"] = key`. What is no field fails each request.
+        public var headers: HeaderFields = [:]
         /// Defaults for each request.
         public var options = RequestOptions()
         /// The coding of JSON values, bodies and error documents; `JSONCoding(keys: .snakeCase, dates: .iso8601)`, say.
@@ -22,8 +21,12 @@ extension Session {
         public var cache: ResponseCache?
         /// Where cookies are kept between requests; nil by default, and then none are. May be shared by sessions.
         public var cookies: CookieJar?
+        /// The hosts that are asked over https only; nil by default, and then none is noted. May be shared by sessions.
+        public var hsts: Session.HSTSStore?
         /// What challenges of servers and proxies are answered with; nil by default, and then none is. May be shared by sessions.
         public var credentials: CredentialStore?
+        /// The rate at which each host is asked; nil, the default, has no limit.
+        public var rateLimit: RateLimit?
         /// How the session hears that the network has changed.
         public var connectivity = Connectivity.automatic
         /// Where callbacks run that belong to no actor. A private serial queue by default.

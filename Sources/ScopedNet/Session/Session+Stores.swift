@@ -7,8 +7,9 @@ extension Session.Configuration {
         // Their writings are queued at their stores here, and what is queued is written before the flush is over.
         cookies?.save()
         credentials?.save()
+        hsts?.save()
         var stores: [Store] = []
-        for store in [cache?.store, cookies?.store, credentials?.store] {
+        for store in [cache?.store, cookies?.store, credentials?.store, hsts?.store] {
             if let store, !stores.contains(where: { $0 === store }) { stores.append(store) }
         }
         await withTaskGroup(of: Void.self) { group in

@@ -19,9 +19,12 @@ public final class Session: Sendable {
     /// By the bytes of their texts.
     private let urls = Lock<[ExactString: RequestURL]>([:])
     private let blocks: Lock<DefaultBlocks>
+    let counter: StatisticsCounter
     /// Plain GETs with the session's own options and fields, by URL text: what most requests are.
     private let templates = Lock(KnownTemplates())
     let defaultOptions: OptionsBox
+    /// Nil without a limit. Shared by derived sessions with the same.
+    let rateLimiter: HostRateLimiter?
     package let ticket = Census.ticket()
     package var transport: any Transport { link.transport }
     package var admission: AdmissionQueue { link.admission }
@@ -40,14 +43,20 @@ public final class Session: Sendable {
 
     /// Makes a session with a transport of its own, unless the configuration has one. Sessions derived from it (``with(_:)``) share it.
     public convenience init(configuration: Configuration = Configuration(), fileID: StaticString = #fileID, line: Int = #line) {
-        self.init(configuration: configuration, link: TransportLink(configuration), origin: CodeOrigin(fileID, line))
+        self.init(
+            configuration: configuration, link: TransportLink(configuration), limiter: nil, counter: StatisticsCounter(),
+            origin: CodeOrigin(fileID, line))
         warn(after: nil)
     }
 
-    private init(configuration: Configuration, link: TransportLink, origin: CodeOrigin) {
+    private init(
+        configuration: Configuration, link: TransportLink, limiter: HostRateLimiter?, counter: StatisticsCounter, origin: CodeOrigin
+    ) {
         self.configuration = configuration
+        rateLimiter = limiter ?? configuration.rateLimit.map { HostRateLimiter($0, timing: configuration.timing) }
         self.link = link
         blocks = Lock(DefaultBlocks())
+        self.counter = counter
         lane = configuration.deliveryTarget.map { DeliveryLane(target: $0) } ?? DeliveryLane(queue: configuration.deliveryQueue)
         defaultOptions = OptionsBox(configuration.options)
         link.users.add(configuration.agent)
@@ -67,7 +76,8 @@ public final class Session: Sendable {
             derived.connection == configuration.connection && derived.customTransport === configuration.customTransport
             && derived.connectivity.isSame(as: configuration.connectivity)
         let session = Session(
-            configuration: derived, link: isSameTransport ? link : TransportLink(derived), origin: CodeOrigin(fileID, line))
+            configuration: derived, link: isSameTransport ? link : TransportLink(derived),
+            limiter: derived.rateLimit == configuration.rateLimit ? rateLimiter : nil, counter: counter, origin: CodeOrigin(fileID, line))
         session.warn(after: configuration.baseURL)
         return session
     }
@@ -113,6 +123,7 @@ public final class Session: Sendable {
     /// The template of a request, made once for each URL when the request adds nothing to the session's defaults.
     func template(_ description: RequestDescription) throws(NetworkError) -> RequestTemplate {
         if let error = description.headerError { throw error }
+        if let upgraded = try upgradedTemplate(description) { return upgraded }
         let isPlain =
             description.options === defaultOptions && description.body == nil && description.method == .get && description.headers.isEmpty
             && description.destination == nil
@@ -148,6 +159,7 @@ public final class Session: Sendable {
             guard !destination.utf8.contains(0) else { throw .nulInPath(destination, .fileUnwritable) }
         }
         try options.checkLimits()
+        try configuration.rateLimit?.check()
         let url = try url(description.url)
         try options.access.check(url)
         try link.checkTrust(url)
@@ -179,7 +191,7 @@ public final class Session: Sendable {
 
     /// The session's fields, overridden by the request's.
     func fields(_ own: HTTPFields, compressed: Bool) -> HTTPFields {
-        var fields = configuration.headers
+        var fields = configuration.headers.fields
         // In the caller's order: some servers, and every test that compares bytes, see it.
         var seen: Set<HTTPField.Name> = []
         for name in own.map(\.name) where seen.insert(name).inserted { fields[fields: name] = own[fields: name] }
@@ -205,6 +217,7 @@ public final class Session: Sendable {
     }
 
     func headerBlock(_ fields: HTTPFields, method: HTTPRequest.Method, body: RequestBody?) throws(NetworkError) -> HeaderBlock {
+        if let refusal = configuration.headers.refusal { throw refusal }
         try Self.checkFraming(fields, body)
         var suppressed: [String] = []
         // libcurl would claim a form, also for a POST without a body, and wait a second for a 100 that many servers never send.

@@ -43,6 +43,9 @@ public struct Capabilities: Sendable, Hashable, CustomStringConvertible {
     /// Pausing HTTP/2 streams is bounded only from libcurl 8 on.
     package var pausesHTTP2Safely: Bool { curlVersionNumber >= 0x080000 && !(0x081000...0x081001).contains(curlVersionNumber) }
 
+    /// A body that goes out with its head is a part of CURLINFO_REQUEST_SIZE.
+    package var countsBodiesAsHeads: Bool { curlVersionNumber < 0x080700 }
+
     /// A transfer that is paused inside its write callback reads nothing more. Later versions read up to ten buffers on, keep them back, and
     /// drop them with a connection that breaks off.
     package var stopsReadingWhenPaused: Bool { curlVersionNumber < 0x080000 }

@@ -39,6 +39,10 @@ extension CurlEasy {
         metrics.bodyBytesReceived = received
         metrics.headerBytesReceived = number(CURLINFO_HEADER_SIZE)
         metrics.requestBytes = number(CURLINFO_REQUEST_SIZE)
+        // A body that travels in one packet with the head is counted there too (Curl_buffer_send in http.c).
+        if Capabilities.current.countsBodiesAsHeads, uploadFeed?.contiguousBytes != nil, metrics.requestBytes > metrics.bodyBytesSent {
+            metrics.requestBytes -= Int(clamping: metrics.bodyBytesSent)
+        }
         metrics.isConnectionReused = metrics.times.requestSent > 0 && number(CURLINFO_NUM_CONNECTS) == 0
         metrics.httpVersion = head?.version ?? ""
         metrics.remoteAddress = text(CURLINFO_PRIMARY_IP)

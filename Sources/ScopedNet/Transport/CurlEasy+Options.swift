@@ -23,6 +23,7 @@ extension CurlEasy {
             connectMilliseconds = transfer.options.connectMilliseconds
             options.set(CURLOPT_CONNECTTIMEOUT_MS, transfer.options.connectMilliseconds)
         }
+        if transfer.isConnectOnly { beginConnectOnly() }
         try setVersion(transfer, options)
         setTarget(of: transfer, options)
         try setMethodAndBody(transfer, file, options)
@@ -78,6 +79,7 @@ extension CurlEasy {
     private func setVersion(_ transfer: TransferRequest, _ options: borrowing CurlOptions) throws(NetworkError) {
         switch transfer.options.httpVersion {
         case .automatic where transfer.url.scheme == "http":
+            if loop.hasPreconnected { options.set(CURLOPT_HTTP_VERSION, SCURL_HTTP_VERSION_1_1) }
             // Nothing to wait for there: each request would stand behind the first one's response.
             guard waitsForMultiplex else { break }
             options.set(CURLOPT_PIPEWAIT, 0)

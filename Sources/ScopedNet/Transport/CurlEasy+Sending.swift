@@ -79,6 +79,7 @@ extension CurlEasy {
     /// The connection is ready and the request goes out now.
     func connected(_ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
         guard let transfer, let sink else { return false }
+        if transfer.isConnectOnly { return stopAtConnection() }
         requestsSent += 1
         sentAt = loop.now
         if trustCheck != nil {

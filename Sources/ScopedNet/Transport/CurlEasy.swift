@@ -117,7 +117,7 @@ final class CurlEasy {
         let isUnannounced = endedUnannounced(code)
         let isWhole = code == CURLE_OK || isCutShort || isUnannounced
         result.error = failure ?? (isUnannounced ? unannouncedEnd : nil) ?? (isWhole ? nil : CurlError(easy: self, code: code).networkError)
-        if result.error == nil, head == nil {
+        if result.error == nil, head == nil, transfer?.isConnectOnly != true {
             result.error = error(.badResponse, "the server sent no response head")
         }
         if result.error != nil { deliverTrustFailure(result.error) }

@@ -29,6 +29,8 @@ final class CurlLoop {
     /// The same moment for those who count otherwise. Read once for each turn.
     @exclusivity(unchecked) private(set) var instant = ContinuousClock.now
     private var stopping: (@Sendable () -> Void)?
+    /// There may be connections that nothing was sent on.
+    @exclusivity(unchecked) var hasPreconnected = false
     /// Why the latest socket(2) failed; 0 when it did not.
     var socketError: Int32 = 0
 
@@ -292,6 +294,7 @@ final class CurlLoop {
 
     private func leaveMulti(_ easy: CurlEasy) {
         guard let multi = easy.multi else { return }
+        easy.leaveConnection()
         curl_multi_remove_handle(multi, easy.handle)
         easy.multi = nil
         pools.left(multi)

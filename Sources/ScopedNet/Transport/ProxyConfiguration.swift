@@ -14,7 +14,7 @@ public enum ProxyConfiguration: Sendable, Hashable {
     public struct Credentials: Sendable, Hashable {
         /// The name. One with a colon cannot be sent by Basic.
         public var user: String
-        /// The password. It is sent to the proxy alone, and no error shows it; a description of this value does.
+        /// The password. It is sent to the proxy alone, and and neither an error nor a description of this value shows it.
         public var password: String
         /// Whether they go out as Basic at once. Default: true. With false the first request of each connection is refused (407), and then
         /// answered by Digest where the proxy offers that, else by Basic; a name with a colon by Digest alone.
@@ -26,5 +26,18 @@ public enum ProxyConfiguration: Sendable, Hashable {
             self.password = password
             self.isPreemptive = isPreemptive
         }
+    }
+}
+
+extension ProxyConfiguration.Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name, with the password masked.
+    public var description: String { "credentials(user: \(user.printable), password: \(SecretMask.placeholder))" }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// The properties as `dump` prints them, with the password masked.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["user": user, "password": SecretMask.placeholder, "isPreemptive": isPreemptive], displayStyle: .struct)
     }
 }

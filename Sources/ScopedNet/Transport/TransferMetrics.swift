@@ -40,7 +40,7 @@ public struct TransferMetrics: Sendable {
     public var bodyBytesReceived: Int64 = 0
     /// The bytes of all response heads, interim ones included.
     public var headerBytesReceived: Int = 0
-    /// The bytes of the request's head (CURLINFO_REQUEST_SIZE(3)).
+    /// The bytes of the request's head.
     public var requestBytes: Int = 0
     /// True when a pooled connection was used, so that nothing had to be connected.
     public var isConnectionReused = false

@@ -27,6 +27,8 @@ public import HTTPTypes
     public let deadline: UInt64?
     /// The run this belongs to; it appears in errors and logs.
     public let runID: UInt64
+    /// It ends when its connection stands, and sends nothing.
+    package let isConnectOnly: Bool
 
     /// Makes an exchange. By default idempotent methods repeat silently, and nothing is reported but the end.
     public init(
@@ -46,6 +48,24 @@ public import HTTPTypes
         self.deadline = deadline
         self.repeatsSilently = repeatsSilently ?? method.isIdempotent
         self.runID = runID
+        isConnectOnly = false
+    }
+
+    /// A connection for later requests to a URL.
+    init(connectingTo url: RequestURL, options: TransferOptions) {
+        id = TransferID()
+        self.url = url
+        method = .get
+        headers = .empty
+        body = nil
+        self.options = options
+        wantsProgress = false
+        wantsMilestones = false
+        attempt = 1
+        deadline = nil
+        repeatsSilently = true
+        runID = 0
+        isConnectOnly = true
     }
 
     private init(_ other: TransferRequest, deadline: UInt64?, headers: HeaderBlock? = nil, options: TransferOptions? = nil) {
@@ -61,6 +81,7 @@ public import HTTPTypes
         repeatsSilently = other.repeatsSilently
         self.deadline = deadline
         runID = other.runID
+        isConnectOnly = other.isConnectOnly
     }
 
     /// The same exchange with a deadline.

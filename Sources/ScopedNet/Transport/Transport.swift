@@ -12,6 +12,9 @@ public import FoundationEssentials
 @_spi(Transport) public protocol Transport: AnyObject, Sendable {
     /// Starts a transfer. Returns at once; the sink is called from another thread.
     func start(_ transfer: TransferRequest, sink: any TransferSink)
+    /// Makes a connection that the next transfer to the same origin uses, and sends nothing: ``Session/preconnect(to:)``. Ends as a transfer does,
+    /// without a head. By default it is done at once and nothing was.
+    func preconnect(_ transfer: TransferRequest, sink: any TransferSink)
     /// Ends the transfer with the code ``NetworkError/Code/cancelled``. Never blocks. Unknown or ended transfers are ignored.
     func cancel(_ id: TransferID)
     /// Stops reading from and writing to the connection; the idle clock is held.
@@ -32,6 +35,16 @@ extension Transport {
     public var capabilities: Capabilities? { nil }
     /// Does nothing.
     public func networkChanged() {}
+    /// Is done at once.
+    public func preconnect(_ transfer: TransferRequest, sink: any TransferSink) {
+        WorkPool.shared.submit([
+            {
+                let batch = DeliveryBatch()
+                sink.transfer(transfer.id, didFinishWith: TransferResult(), batch: batch)
+                batch.end()
+            }
+        ])
+    }
 }
 
 /// Names one transfer (one attempt, one hop) in the process.

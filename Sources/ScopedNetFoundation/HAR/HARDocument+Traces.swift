@@ -1,6 +1,6 @@
 public import Foundation
 import HTTPTypes
-public import ScopedNet
+import ScopedNet
 
 /// From what was seen to what is written (pure).
 extension HARDocument {
@@ -9,11 +9,17 @@ extension HARDocument {
     /// - Parameters:
     ///   - traces: those of runs, also of runs that have not ended; entries are sorted by their time.
     ///   - bodies: the bodies of the last responses, by ``RunTrace/id``.
-    ///   - mask: hides secrets; nil writes them out.
+    ///   - masksSecrets: writes `***` in place of secrets, as ``HARRecorder`` does. Default: true.
+    ///   - secretNames: further names whose values are masked, in any letters.
     ///   - date: the wall clock at an instant.
     public init(
-        _ traces: [RunTrace], bodies: [UInt64: Data] = [:], mask: SecretMask? = SecretMask(), date: (ContinuousClock.Instant) -> Date
+        _ traces: [RunTrace], bodies: [UInt64: Data] = [:], masksSecrets: Bool = true, secretNames: Set<String> = [],
+        date: (ContinuousClock.Instant) -> Date
     ) {
+        self.init(traces, bodies: bodies, mask: masksSecrets ? SecretMask(additionalNames: secretNames) : nil, date: date)
+    }
+
+    init(_ traces: [RunTrace], bodies: [UInt64: Data], mask: SecretMask?, date: (ContinuousClock.Instant) -> Date) {
         var log = Log()
         var pages: [String: String] = [:]
         for trace in traces {

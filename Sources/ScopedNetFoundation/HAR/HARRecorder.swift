@@ -43,11 +43,13 @@ public final class HARRecorder: RequestObserver {
     /// - Parameters:
     ///   - limit: the most runs kept; beyond it the oldest are forgotten.
     ///   - bodies: whether the bodies of responses are kept; a replay needs them.
-    ///   - mask: hides secrets; nil writes them out.
-    public init(limit: Int = 10_000, bodies: Bodies = .omitted, mask: SecretMask? = SecretMask()) {
+    ///   - masksSecrets: writes `***` in place of credentials, and of the values of fields, query items and JSON members whose name says that they
+    ///     are secret: `token`, `key`, `password`, `signature` and the like. Default: true.
+    ///   - secretNames: further names whose values are masked, in any letters.
+    public init(limit: Int = 10_000, bodies: Bodies = .omitted, masksSecrets: Bool = true, secretNames: Set<String> = []) {
         self.bodies = bodies
         self.limit = max(1, limit)
-        self.mask = mask
+        mask = masksSecrets ? SecretMask(additionalNames: secretNames) : nil
     }
 
     /// Records the event. Called by the session, on the run's delivery executor.

@@ -1,5 +1,5 @@
 internal import Dispatch
-public import ScopedNet
+@_spi(Census) public import ScopedNet
 
 /// Everything ScopedNet makes while one test (or one piece of it) runs: requests, runs, bags, sessions, streamed bodies.
 ///
@@ -62,7 +62,11 @@ public final class LeakCensus: CensusListener {
     package func born(_ birth: CensusBirth, _ member: some CensusMember) {
         outer?.born(birth, member)
         let entry = Entry(birth: birth, member: WeakMember(object: member))
-        state.withLock { $0.alive[birth.number] = entry }
+        let watchers = state.withLock { state in
+            state.alive[birth.number] = entry
+            return Array(state.watchers.values)
+        }
+        for watcher in watchers { watcher.yield() }
     }
 
     package func died(_ number: UInt64, _ ending: CensusEnding?) {
@@ -84,9 +88,10 @@ public final class LeakCensus: CensusListener {
     public var liveCount: Int { state.withLock { $0.alive.count } }
 
     /// What is alive right now, who holds it, and what that means.
-    public func report(allowing allowed: Set<LiveObjects.Kind> = []) -> LeakReport {
+    public func report(allowing allowed: Set<LeakReport.Kind> = []) -> LeakReport {
         LeakReport(
-            entries: entries.filter { !allowed.contains($0.birth.kind) }, all: entries, forgottenStarts: state.withLock { $0.forgotten })
+            entries: entries.filter { !allowed.contains(LeakReport.Kind($0.birth.kind)) }, all: entries,
+            forgottenStarts: state.withLock { $0.forgotten })
     }
 
     var entries: [Entry] { state.withLock { $0.alive.values.sorted { $0.birth.number < $1.birth.number } } }
@@ -96,19 +101,19 @@ public final class LeakCensus: CensusListener {
         state.withLock { state in state.endings.values.sorted { $0.birth.number < $1.birth.number } }
     }
 
-    func isClean(allowing allowed: Set<LiveObjects.Kind>) -> Bool {
-        state.withLock { state in state.alive.values.allSatisfy { allowed.contains($0.birth.kind) } }
+    func isClean(allowing allowed: Set<LeakReport.Kind>) -> Bool {
+        state.withLock { state in state.alive.values.allSatisfy { allowed.contains(LeakReport.Kind($0.birth.kind)) } }
     }
 
     // MARK: Waiting
 
     /// Waits until nothing is alive, and says what is left after the deadline. By event: a clean test waits for nothing.
-    public func settle(within deadline: Duration = .seconds(1), allowing allowed: Set<LiveObjects.Kind> = []) async -> LeakReport {
+    public func settle(within deadline: Duration = .seconds(1), allowing allowed: Set<LeakReport.Kind> = []) async -> LeakReport {
         await wait(within: deadline) { self.isClean(allowing: allowed) }
         return report(allowing: allowed)
     }
 
-    /// Asks `isReached` now, after each death, and at the deadline.
+    /// Asks `isReached` now, after each birth and death, and at the deadline.
     func wait(within deadline: Duration, until isReached: () -> Bool) async {
         if isReached() { return }
         // The newest wake-up is kept, so one that comes between a look and the next wait is not lost.

@@ -1,7 +1,32 @@
-public import ScopedNet
+@_spi(Census) import ScopedNet
 
-/// What a ``LeakCensus`` found alive.
+/// The objects that a ``LeakCensus`` found alive.
 public struct LeakReport: Sendable, CustomStringConvertible {
+    /// A kind of object that is counted.
+    public enum Kind: String, CaseIterable, Sendable {
+        /// An object that a program makes and holds.
+        case request, run, bag, session
+        /// An object that a session makes: a transport, one exchange of it, a handle of libcurl, a body that is streamed, a deadline that has not
+        /// passed yet, and the check of a certificate.
+        case transport, transfer, easyHandle, bodyStream, timer, trustCheck
+
+        init(_ kind: LiveObjects.Kind) {
+            self =
+                switch kind {
+                case .request: .request
+                case .run: .run
+                case .bag: .bag
+                case .session: .session
+                case .transport: .transport
+                case .transfer: .transfer
+                case .easyHandle: .easyHandle
+                case .bodyStream: .bodyStream
+                case .timer: .timer
+                case .trustCheck: .trustCheck
+                }
+        }
+    }
+
     /// One object that is alive.
     public struct Leak: Sendable, CustomStringConvertible {
         /// What is to be done about it. New ones may be added; keep a default when you switch.
@@ -19,7 +44,7 @@ public struct LeakReport: Sendable, CustomStringConvertible {
         }
 
         /// The kind of object.
-        public let kind: LiveObjects.Kind
+        public let kind: Kind
         /// Unique in the process; other leaks name it as their holder.
         public let number: UInt64
         /// The advice.
@@ -78,7 +103,7 @@ public struct LeakReport: Sendable, CustomStringConvertible {
 
 extension LeakReport.Leak {
     fileprivate init(_ birth: CensusBirth, _ state: CensusState, among all: [(birth: CensusBirth, state: CensusState)], now: UInt64) {
-        kind = birth.kind
+        kind = LeakReport.Kind(birth.kind)
         number = birth.number
         origin = birth.origin
         age = .nanoseconds(Int64(clamping: now &- birth.time))

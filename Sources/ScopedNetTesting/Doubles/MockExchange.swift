@@ -25,17 +25,26 @@ public final class MockExchange: Sendable {
         var waiting: [Data] = []
         var isPaused = false
         var ending: TransferResult?
+        /// Of a reply that comes later.
+        var timer: (any Cancellable)?
     }
 
     private let state: Lock<State>
+    private let json: JSONCoding
+    private let timing: any Timing
 
     init(_ transfer: TransferRequest, sink: any TransferSink) {
+        let settings = (sink as? RunCore)?.session.configuration
         self.transfer = transfer
+        json = settings?.json ?? .standard
+        timing = settings?.timing ?? SystemTiming()
         state = Lock(State(sink: sink))
     }
 
     private init(ended transfer: TransferRequest) {
         self.transfer = transfer
+        json = .standard
+        timing = SystemTiming()
         state = Lock(State(isEnded: true))
     }
 
@@ -77,14 +86,30 @@ public final class MockExchange: Sendable {
 
     // MARK: Steps
 
-    /// Everything: head, body, end.
+    /// Everything: head, body, end. At once, or after the reply's delay.
     public func respond(_ reply: MockReply) {
+        guard reply.delay > .zero else { return respondNow(reply) }
+        guard !isEnded else { return }
+        let timer = timing.schedule(after: reply.delay) { [self] in respondNow(reply) }
+        let superseded = state.withLock { state -> (any Cancellable)? in
+            guard !state.isEnded else { return timer }
+            defer { state.timer = timer }
+            return state.timer
+        }
+        superseded?.cancel()
+    }
+
+    private func respondNow(_ reply: MockReply) {
         if let failure = reply.failure, !reply.failsAfterBody { return fail(failure) }
-        var headers = reply.headers
-        if headers[.contentLength] == nil { headers[.contentLength] = "\(reply.body.count)" }
-        receiveHead(status: reply.status, headers: headers)
-        for piece in reply.pieces { receive(piece) }
-        if let failure = reply.failure { fail(failure) } else { finish() }
+        switch reply.body(by: json) {
+        case .failure(let error): finish(TransferResult(error: error))
+        case .success(let body):
+            var headers = reply.headers
+            if headers[.contentLength] == nil { headers[.contentLength] = "\(body.count)" }
+            receiveHead(status: reply.status, headers: headers)
+            for piece in reply.pieces(of: body) { receive(piece) }
+            if let failure = reply.failure { fail(failure) } else { finish() }
+        }
     }
 
     /// Delivers the head of the response.
@@ -273,14 +298,16 @@ public final class MockExchange: Sendable {
     }
 
     private func end(_ result: TransferResult, _ batch: DeliveryBatch) {
-        let (sink, destination) = state.withLock { state in
+        let (sink, destination, timer) = state.withLock { state in
             defer {
                 state.sink = nil
+                state.timer = nil
                 state.isEnded = true
                 state.waiting = []
             }
-            return (state.sink, state.destination)
+            return (state.sink, state.destination, state.timer)
         }
+        timer?.cancel()
         guard let sink else { return }
         if case .stream(let stream) = destination, result.error?.code != .cancelled { stream.finish(result.error) }
         sink.transfer(id, didFinishWith: result, batch: batch)

@@ -1,51 +1,97 @@
+public import HTTPTypes
 @_spi(Transport) public import ScopedNet
 
-/// A transport without a network, behind the same doorway as the real one: what is not scripted waits for the test's hand.
+/// A transport without a network: it answers requests by routes, and is used in place of the real one.
 ///
 /// ```swift
-/// let transport = MockTransport()
-/// transport.on("/posts", .json("[]"))
-/// let session = Session(configuration: .init(customTransport: transport, agent: RequestAgent()))
+/// let hn = MockTransport.session("http://hn.test/v0/")
+/// hn.mock.on(.get, "topstories", .json(stories))
+/// hn.mock.on(.get, "flaky", [.status(503).retryAfter(5), .json(stories)])
 /// ```
 ///
-/// An answer is looked up in this order: replies queued with ``enqueue(_:)``, routes, the closure given at initialization. An exchange without
-/// an answer stands still until the test takes its steps:
+/// An answer is looked up in this order: replies queued with ``enqueue(_:)``, routes, the closure given at initialization. A request without an
+/// answer fails at once, with an error that names it and lists the routes. With ``Unanswered/wait`` it stands still instead, until the test takes
+/// its steps:
 ///
 /// ```swift
+/// let transport = MockTransport(unanswered: .wait)
 /// let exchange = await transport.exchange(0)
 /// exchange.receiveHead()
 /// exchange.receive("half of it")
 /// exchange.fail(.connectionLost)
 /// ```
 public final class MockTransport: Sendable {
+    /// The fate of a request that nothing answers.
+    public enum Unanswered: Sendable {
+        /// It fails with `other`, which no retry policy repeats, and is listed in ``MockTransport/unansweredRequests``.
+        case fail
+        /// It stands still until the test answers its ``MockExchange``, or it is cancelled.
+        case wait
+    }
+
     private struct State {
         var exchanges: [MockExchange] = []
         var cancellations: [TransferID] = []
         var queue: [MockReply] = []
-        /// By the bytes of the place: strings that only look alike are equal.
-        var routes: [[UInt8]: MockReply] = [:]
+        var routes = MockRoutes()
+        var unanswered: [String] = []
         var isShutDown = false
     }
 
     private let state = Lock(State())
     private let waiters = CountWaiters()
     private let answer: (@Sendable (MockExchange) -> MockReply?)?
+    private let fate: Unanswered
     /// A cancelled transfer ends at once, as a real one does within a turn of its loop. Otherwise the test ends it.
     public let endsCancelled: Bool
 
-    /// Makes a transport. `answer` is asked for each exchange that neither queue nor routes know, on the starting thread; nil leaves it to the test.
-    public init(endsCancelled: Bool = true, _ answer: (@Sendable (MockExchange) -> MockReply?)? = nil) {
+    /// Makes a transport.
+    ///
+    /// - Parameters:
+    ///   - unanswered: the fate of a request without an answer. Default: it fails.
+    ///   - endsCancelled: true where a cancelled transfer ends at once.
+    ///   - answer: asked for each exchange that neither queue nor routes know, on the starting thread; nil where it has no answer either.
+    public init(
+        unanswered: Unanswered = .fail, endsCancelled: Bool = true, _ answer: (@Sendable (MockExchange) -> MockReply?)? = nil
+    ) {
+        fate = unanswered
         self.endsCancelled = endsCancelled
         self.answer = answer
     }
 
     // MARK: The script
 
-    /// Answers the next exchange without an answer of its own, once.
+    /// Answers the next exchange, once.
     public func enqueue(_ reply: MockReply) { state.withLock { $0.queue.append(reply) } }
 
-    /// Answers every request for a path (`/posts`, query left out) or a whole URL.
-    public func on(_ place: String, _ reply: MockReply) { state.withLock { $0.routes[Array(place.utf8)] = reply } }
+    /// Answers every request for a place, by any method; see ``on(_:_:_:)-(_,_,[MockReply])``.
+    public func on(_ place: String, _ reply: MockReply) { add(nil, place, .replies([reply])) }
+
+    /// Answers every request of a method for a place; see ``on(_:_:_:)-(_,_,[MockReply])``.
+    public func on(_ method: HTTPRequest.Method, _ place: String, _ reply: MockReply) { add(method, place, .replies([reply])) }
+
+    /// Answers the requests of a method for a place, one after the other; the last reply answers all that follow.
+    ///
+    /// A place is relative to the base URL of the session that asks (`topstories`; to the server where it has none), a path (`/v0/topstories`), or a
+    /// whole URL. With a query it stands for that query alone, without one for every query. Where several routes fit, one with a query comes first,
+    /// then a whole URL, then one with a method, then the one that was added last. A route replaces the one of the same method and place.
+    ///
+    /// An empty list of replies removes the route.
+    public func on(_ method: HTTPRequest.Method, _ place: String, _ replies: [MockReply]) { add(method, place, .replies(replies)) }
+
+    /// Answers the requests of a method for a place by a closure, called on the starting thread.
+    public func on(_ method: HTTPRequest.Method, _ place: String, _ reply: @escaping @Sendable (MockExchange) -> MockReply) {
+        add(method, place, .closure(reply))
+    }
+
+    private func add(_ method: HTTPRequest.Method?, _ place: String, _ answer: MockRoutes.Answer) {
+        let replaced = state.withLock { $0.routes.add(method, place, answer) }
+        // Let go of outside the lock: a closure may hold anything.
+        _ = replaced
+    }
+
+    /// `GET http://…`, secrets masked: what was asked for and found no answer, in order.
+    public var unansweredRequests: [String] { state.withLock { $0.unanswered } }
 
     // MARK: The evidence
 
@@ -79,20 +125,36 @@ public final class MockTransport: Sendable {
         // Never from within: the sink is called on another thread.
         if isShutDown {
             WorkPool.shared.submit([{ exchange.fail(.shutdown) }])
-        } else if let reply = reply(to: exchange) {
+        } else if let reply = reply(to: exchange, base: (sink as? RunCore)?.session.configuration.baseURL) {
             WorkPool.shared.submit([{ exchange.respond(reply) }])
+        } else if fate == .fail {
+            let error = refusal(of: exchange)
+            WorkPool.shared.submit([{ exchange.finish(TransferResult(error: error)) }])
         }
         waiters.wake(count)
     }
 
-    private func reply(to exchange: MockExchange) -> MockReply? {
-        let url = exchange.url
-        let path = exchange.path
-        let scripted = state.withLock { state -> MockReply? in
-            if !state.queue.isEmpty { return state.queue.removeFirst() }
-            return state.routes[Array(url.utf8)] ?? state.routes[Array(path.utf8)]
+    private func reply(to exchange: MockExchange, base: String?) -> MockReply? {
+        let (queued, routes) = state.withLock { state in
+            (state.queue.isEmpty ? nil : state.queue.removeFirst(), state.routes)
         }
-        return scripted ?? answer?(exchange)
+        if let queued { return queued }
+        guard let route = routes.find(exchange.method, exchange.transfer.url, base: base) else { return answer?(exchange) }
+        switch state.withLock({ $0.routes.take(route) }) {
+        case .reply(let reply): return reply
+        case .closure(let closure): return closure(exchange)
+        // Removed meanwhile.
+        case nil: return answer?(exchange)
+        }
+    }
+
+    private func refusal(of exchange: MockExchange) -> NetworkError {
+        let request = "\(exchange.method.rawValue) \(SecretMask().maskedURL(exchange.transfer.url.description))"
+        let routes = state.withLock { state in
+            state.unanswered.append(request)
+            return state.routes
+        }
+        return NetworkError(.other, phase: .connecting, message: "no answer for \(request); \(routes.summary)")
     }
 
     /// Ends a transfer for the library.

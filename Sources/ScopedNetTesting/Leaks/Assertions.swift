@@ -14,7 +14,7 @@ public func assertDeallocates<Object: AnyObject>(
     _ make: () throws -> Object, after use: (Object) throws -> Void = { _ in }
 ) rethrows {
     var check = LeakCheck<Object>(isScope: false)
-    try check.makeAndDrop(make, use)
+    try check.makeAndDrop(within: deadline, make, use)
     let whole = check
     check.census.waitRunningTheLoop(within: deadline) { whole.isOver }
     if let failure = check.failure(after: deadline) { XCTFail(failure, file: file, line: line) }
@@ -28,7 +28,8 @@ public func assertDeallocates<Object: AnyObject>(
 ///   - file: the place of a failure.
 ///   - line: the place of a failure.
 ///   - make: makes the owner.
-///   - use: starts the requests, and returns when they are where the test wants them.
+///   - use: starts the requests, and returns when they are where the test wants them. With none in flight then, such as those of a task that
+///     has just been made, they have until the deadline.
 ///   - wire: returns when the other end has seen the connections go, such as `{ try await server.waitForClientsToLeave() }`. Cancelled at
 ///     the deadline, which then fails the test.
 @available(*, noasync, message: "In an asynchronous test await expectScopeCancels.")
@@ -37,7 +38,7 @@ public func assertScopeCancels<Owner: AnyObject>(
     _ make: () throws -> Owner, after use: (Owner) throws -> Void, seenBy wire: (@Sendable () async throws -> Void)? = nil
 ) rethrows {
     var check = LeakCheck<Owner>(isScope: true)
-    try check.makeAndDrop(make, use)
+    try check.makeAndDrop(within: deadline, make, use)
     let whole = check
     check.census.waitRunningTheLoop(within: deadline) { whole.isOver }
     if let failure = check.failure(after: deadline) { return XCTFail(failure, file: file, line: line) }

@@ -16,7 +16,7 @@ public func expectDeallocates<Object: AnyObject>(
     _ make: () async throws -> Object, after use: (Object) async throws -> Void = { _ in }
 ) async rethrows {
     var check = LeakCheck<Object>(isScope: false)
-    try await check.makeAndDrop(make, use)
+    try await check.makeAndDrop(within: deadline, make, use)
     await check.census.wait(within: deadline) { check.isOver }
     if let failure = check.failure(after: deadline) { record(failure, Place(fileID, filePath, line, column)) }
 }
@@ -40,7 +40,8 @@ public func expectDeallocates<Object: AnyObject>(
 ///   - line: the place of a failure.
 ///   - column: the place of a failure.
 ///   - make: makes the owner.
-///   - use: starts the requests, and returns when they are where the test wants them.
+///   - use: starts the requests, and returns when they are where the test wants them. With none in flight then, such as those of a task that
+///     has just been made, they have until the deadline.
 ///   - wire: returns when the other end has seen the connections go. Cancelled at the deadline.
 public func expectScopeCancels<Owner: AnyObject>(
     within deadline: Duration = .seconds(2), fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -48,7 +49,7 @@ public func expectScopeCancels<Owner: AnyObject>(
     _ make: () async throws -> Owner, after use: (Owner) async throws -> Void, seenBy wire: (@Sendable () async throws -> Void)? = nil
 ) async rethrows {
     var check = LeakCheck<Owner>(isScope: true)
-    try await check.makeAndDrop(make, use)
+    try await check.makeAndDrop(within: deadline, make, use)
     await check.census.wait(within: deadline) { check.isOver }
     if let failure = check.failure(after: deadline) { return record(failure, Place(fileID, filePath, line, column)) }
     if let wire, let failure = await Wire(wire).silence(within: deadline) { record(failure, Place(fileID, filePath, line, column)) }

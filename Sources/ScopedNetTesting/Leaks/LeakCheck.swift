@@ -1,5 +1,5 @@
 internal import Glibc
-internal import ScopedNet
+@_spi(Census) internal import ScopedNet
 
 /// Reads nil once the object's deinit has begun.
 struct Probe<Object: AnyObject> {
@@ -19,22 +19,27 @@ struct LeakCheck<Object: AnyObject> {
         census = LeakCensus(keepsEndings: isScope)
     }
 
-    // Both in functions of their own: when they return, nothing here holds the object.
+    // Both in functions of their own: when they return, nothing here holds the object. What an owner starts in a task (`bag.task`) begins after
+    // `use` has returned, so a scope gets until the deadline to have a request in flight.
 
-    mutating func makeAndDrop(_ make: () throws -> Object, _ use: (Object) throws -> Void) rethrows {
-        let (probe, started) = try census.listen {
+    mutating func makeAndDrop(within deadline: Duration, _ make: () throws -> Object, _ use: (Object) throws -> Void) rethrows {
+        let (probe, started) = try census.listen { [census, isScope] in
             let object = try make()
             try use(object)
+            if isScope { census.waitRunningTheLoop(within: deadline) { !census.runs.isEmpty } }
             return (Probe(object: object), census.runs)
         }
         self.probe = probe
         self.started = started
     }
 
-    mutating func makeAndDrop(_ make: () async throws -> Object, _ use: (Object) async throws -> Void) async rethrows {
-        let (probe, started) = try await census.listen {
+    mutating func makeAndDrop(
+        within deadline: Duration, _ make: () async throws -> Object, _ use: (Object) async throws -> Void
+    ) async rethrows {
+        let (probe, started) = try await census.listen { [census, isScope] in
             let object = try await make()
             try await use(object)
+            if isScope { await census.wait(within: deadline) { !census.runs.isEmpty } }
             return (Probe(object: object), census.runs)
         }
         self.probe = probe

@@ -1,4 +1,4 @@
-public import ScopedNet
+import ScopedNet
 public import XCTest
 
 /// A test case whose tests fail when they leave something of ScopedNet's alive (XCTest).
@@ -17,7 +17,7 @@ open class LeakCheckedTestCase: XCTestCase {
     /// How long requests in flight may take to end. A clean test waits for nothing.
     open var leakDeadline: Duration { .seconds(1) }
     /// What may stay alive.
-    open var allowedLeaks: Set<LiveObjects.Kind> { [] }
+    open var allowedLeaks: Set<LeakReport.Kind> { [] }
 
     private var tracked: [(name: String, probe: Probe<AnyObject>, file: StaticString, line: UInt)] = []
 

@@ -1,10 +1,10 @@
-public import ScopedNet
+import ScopedNet
 internal import Synchronization
 public import Testing
 
 /// A test, or each test of a suite, fails when it leaves something of ScopedNet's alive (Swift Testing). See ``Testing/Trait/noLeaks``.
 public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
-    let allowed: Set<LiveObjects.Kind>
+    let allowed: Set<LeakReport.Kind>
     let deadline: Duration
     let checksHeap: Bool
 
@@ -48,7 +48,7 @@ extension Trait where Self == NoLeaksTrait {
     ///     ways the sanitizer does not see (pointers with tags in them).
     /// - Returns: the trait.
     public static func noLeaks(
-        allowing allowed: Set<LiveObjects.Kind> = [], within deadline: Duration = .seconds(1), checksHeap: Bool = true
+        allowing allowed: Set<LeakReport.Kind> = [], within deadline: Duration = .seconds(1), checksHeap: Bool = true
     ) -> Self {
         NoLeaksTrait(allowed: allowed, deadline: deadline, checksHeap: checksHeap)
     }

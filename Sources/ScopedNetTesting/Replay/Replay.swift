@@ -1,5 +1,5 @@
 public import FoundationEssentials
-@_spi(Transport) public import ScopedNet
+@_spi(Transport) import ScopedNet
 
 /// Real exchanges, recorded once and answered again without a network: what `HARRecorder` (in `ScopedNetFoundation`) writes with its bodies, or
 /// any other HAR 1.2 file.
@@ -25,11 +25,11 @@ public final class Replay: Sendable {
 
     /// - Parameters:
     ///   - har: the file.
-    ///   - mask: what masked it.
+    ///   - secretNames: those it was recorded with.
     /// - Throws: `DecodingError` when it is no HAR file.
-    public init(_ har: Data, mask: SecretMask = SecretMask()) throws {
+    public init(_ har: Data, secretNames: Set<String> = []) throws {
         let archive = try JSONDecoder().decode(Archive.self, from: har)
-        let shelf = Shelf(archive, mask: mask)
+        let shelf = Shelf(archive, mask: SecretMask(additionalNames: secretNames))
         self.shelf = shelf
         transport = MockTransport { shelf.reply(to: $0) }
     }
@@ -76,7 +76,7 @@ private final class Shelf: Sendable {
         return state.withLock { state in
             guard let replies = state.replies[key], let first = replies.first else {
                 state.missing.append(text)
-                return .failure(.connectionFailed)
+                return .failing(.connectionFailed)
             }
             state.used.insert(key)
             if replies.count > 1 { state.replies[key]?.removeFirst() }

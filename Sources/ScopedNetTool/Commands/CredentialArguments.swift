@@ -47,7 +47,7 @@ struct CredentialArguments: ParsableArguments, Sendable {
     }
 
     func apply(to configuration: inout Session.Configuration) throws(NetworkError) {
-        try apply(to: &configuration.headers)
+        try apply(to: &configuration.headers.fields)
         if anyScheme, let (name, password) = nameAndPassword {
             configuration.options.authentication = .credential(.basic(user: name, password: password))
         }

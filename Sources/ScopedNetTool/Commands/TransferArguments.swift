@@ -49,6 +49,12 @@ struct TransferArguments: ParsableArguments, Sendable {
     @Flag(help: "Ask nothing over http, not even where a redirect leads there.")
     var httpsOnly = false
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Ask hosts over https that this file says want it, and note there who does; made where it is not there.", valueName: "file"))
+    var hsts: String?
+
     @Flag(help: "Connect to addresses of the public internet only.")
     var publicOnly = false
 
@@ -138,7 +144,7 @@ struct TransferArguments: ParsableArguments, Sendable {
 
     /// A session of its own, with what the arguments say.
     private func session(
-        _ console: Console, accepting validation: StatusValidation, sending fields: HTTPFields, timing: TimingObserver
+        _ console: Console, accepting validation: StatusValidation, sending fields: HTTPFields, timing: TimingObserver, hsts: HSTSFile?
     ) throws(ToolFailure) -> Session {
         var configuration = Session.Configuration(agent: RequestAgent())
         configuration.options = options(accepting: validation)
@@ -146,6 +152,7 @@ struct TransferArguments: ParsableArguments, Sendable {
         configuration.options.redirects.additionalSensitiveNames = names.filter { ShownField.isSecret($0) }
         // The body of an error is printed whole, like any other.
         configuration.errorBodyBytes = configuration.options.limits.bodyBytes
+        configuration.hsts = hsts?.store
         if publicOnly { configuration.addressFilter = .publicOnly }
         configuration.tls.dangerouslyAcceptsAnyCertificate = insecure
         configuration.tls.dangerouslyAcceptsAnyHostName = insecure
@@ -159,7 +166,7 @@ struct TransferArguments: ParsableArguments, Sendable {
             throw ToolFailure(error, about: credentials.netrcFile ?? "--netrc")
         }
         do throws(NetworkError) {
-            for header in headers { configuration.headers.append(try HeaderArgument(header).field) }
+            for header in headers { configuration.headers.fields.append(try HeaderArgument(header).field) }
         } catch {
             throw ToolFailure(error, about: "--header")
         }
@@ -203,11 +210,13 @@ struct TransferArguments: ParsableArguments, Sendable {
     ) async throws(ToolFailure) -> Result {
         let console = Console(isQuiet: quiet)
         let observer = TimingObserver()
-        let session = try session(console, accepting: validation, sending: fields, timing: observer)
+        let hosts: HSTSFile? = if let hsts { try HSTSFile(hsts) } else { nil }
+        let session = try session(console, accepting: validation, sending: fields, timing: observer, hsts: hosts)
         let result: Swift.Result<Result, ToolFailure>
         do throws(ToolFailure) { result = .success(try await body(session, console, observer)) } catch { result = .failure(error) }
         await session.shutdown(cancelling: !Self.isComplete(result))
         console.show("")
+        try hosts?.save()
         if timing, let metrics = observer.metrics { for line in TimingTable.lines(metrics) { console.report(line) } }
         return try result.get()
     }

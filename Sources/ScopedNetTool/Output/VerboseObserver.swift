@@ -46,6 +46,7 @@ struct VerboseObserver: RequestObserver {
         switch kind {
         case .queued(let position): return "waits for a connection, number \(position)"
         case .nameResolved: return "name resolved"
+        case .upgraded(_, let to): return "upgraded to \(mask.maskedURL(to)): its host wants https"
         case .connected(let timings):
             let how = timings.isReused ? "uses the connection" : "connected"
             return "\(how) to \(timings.remoteAddress) port \(timings.remotePort)"

@@ -1,7 +1,7 @@
 import CleanSlate
 import Testing
 
-@testable import ScopedNet
+@testable public import ScopedNet
 
 @Suite(.leavesNothing) struct TokenStateTests {
     @Test func oneRenewalForAnyNumberOfRefusals() {
@@ -70,4 +70,10 @@ import Testing
         #expect(state.set(nil) == nil)
         #expect(state.token == nil)
     }
+}
+
+/// Tokens of which nothing but the value is known.
+extension TokenSource.Token: ExpressibleByStringLiteral {
+    /// Makes a token without an expiry.
+    public init(stringLiteral value: String) { self.init(value, expiresIn: nil) }
 }

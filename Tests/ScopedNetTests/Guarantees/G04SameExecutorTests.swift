@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: [true, false]) @MainActor
     func onTheMainActorNothingFollows(byBag: Bool) async throws {
-        let transport = StagedTransport()
+        let transport = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: transport, agent: RequestAgent()))
         let model = Model()
         var runs: [Run] = []

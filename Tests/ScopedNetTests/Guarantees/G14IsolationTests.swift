@@ -27,7 +27,7 @@ import Testing
 
     // SES-7
     @Test @MainActor func onTheMainActorWithoutAHop() async throws {
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let model = Model()
         let bag = DeallocBag()
@@ -78,7 +78,7 @@ import Testing
         let key = DispatchSpecificKey<String>()
         let queue = DispatchQueue(label: "mine")
         queue.setSpecific(key: key, value: "mine")
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent(), deliveryQueue: queue))
         let trace = Trace()
         register(session, key, trace)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test @MainActor func anIsolatedDelegateIsCalledOnItsActor() async throws {
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let delegate = MainDelegate()
         session.request("http://h/").delegate(delegate).start()

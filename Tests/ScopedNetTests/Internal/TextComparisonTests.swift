@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test func aTokenThatLooksLikeTheRefusedOneIsTried() {
-        var state = TokenState(one)
-        #expect(state.ask(insteadOf: other, waiter: 1) == .use(one))
-        #expect(state.ask(insteadOf: one, waiter: 1) == .renew(1, refused: one))
+        var state = TokenState(TokenSource.Token(one))
+        #expect(state.ask(insteadOf: other, waiter: 1) == .use(TokenSource.Token(one)))
+        #expect(state.ask(insteadOf: one, waiter: 1) == .renew(1, refused: TokenSource.Token(one)))
     }
 
     @Test func aNonceThatLooksLikeTheLastOneIsNew() throws {
@@ -46,7 +46,7 @@ import Testing
     @Test func cookiesAreTwo() throws {
         let jar = CookieJar()
         for name in [one, other] { #expect(try jar.set("\(name)=1; Path=/", for: "http://a.test/")) }
-        #expect(try jar.cookies(for: "http://a.test/").count == 2)
+        #expect(jar.cookies(for: "http://a.test/").count == 2)
         let keys = [one, other].map { Cookie.Key(name: "n", domain: "a.test", path: "/" + $0, isHostOnly: true) }
         #expect(Set(keys).count == 2)
     }

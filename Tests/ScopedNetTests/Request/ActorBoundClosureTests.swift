@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test @MainActor func aPlainOwnerIsCalledOnTheActorThatRegisteredIt() async throws {
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let owner = Plain()
         let bag = DeallocBag()
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test @MainActor func aClosureCancelledFromAnotherThreadIsDestroyedOnItsActor() async throws {
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let owner = Plain()
         let deaths = Trace()
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test @MainActor func anOwnerThatIsGoneIsNotCalled() async throws {
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         let heard = Trace()
         do {

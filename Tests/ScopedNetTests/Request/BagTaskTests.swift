@@ -86,7 +86,7 @@ import Testing
             let page = Page(session: session)
             page.loadOne()
             await page.deallocBag.waitUntilIdle()
-            transport.on("/one", .failure(.connectionRefused))
+            transport.on("/one", .failing(.connectionRefused))
             page.loadOne()
             await page.deallocBag.waitUntilIdle()
             #expect(page.lines == ["text", "failed"])

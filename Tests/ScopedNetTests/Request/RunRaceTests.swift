@@ -57,7 +57,7 @@ import Testing
 
     @Test func aDetachedRunStaysInTheAgentUntilItsLastWordIsSaid() async throws {
         let queue = DispatchQueue(label: "held")
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent(), deliveryQueue: queue))
         let trace = Trace()
         let bag = DeallocBag()

@@ -21,7 +21,7 @@ import Testing
 
     @Test func aPOSTWithAKeyIsRepeatedWithTheSameKey() async throws {
         try await withStage { session, transport async throws in
-            for reply in [MockReply.failure(.connectionLost), .status(503), .ok("done")] { transport.enqueue(reply) }
+            for reply in [MockReply.failing(.connectionLost), .status(503), .ok("done")] { transport.enqueue(reply) }
             var policy = RetryPolicy.standard
             policy.backoffBase = .zero
             let request = session.request("http://h/", method: .post, body: .data(Data("x".utf8))).retry(policy).idempotencyKey()
@@ -33,7 +33,7 @@ import Testing
 
     @Test func aPOSTWithoutAKeyIsNot() async throws {
         try await withStage { session, transport async throws in
-            transport.enqueue(.failure(.connectionLost))
+            transport.enqueue(.failing(.connectionLost))
             let error = try await session.request("http://h/", method: .post, body: .data(Data("x".utf8))).retry(.standard).failure()
             #expect(error.code == .connectionLost && transport.started.count == 1)
         }

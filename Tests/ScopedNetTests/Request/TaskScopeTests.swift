@@ -145,7 +145,7 @@ import Testing
 
     // Runs the very check that users have.
     @Test func theScopeOfATaskIsRecognised() async throws {
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         await expectScopeCancels {
             Page(session)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func aBagThatItsTaskHoldsIsNamed() async throws {
-        let stage = StagedTransport()
+        let stage = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: stage, agent: RequestAgent()))
         await withKnownIssue {
             await expectScopeCancels(within: .milliseconds(50)) {

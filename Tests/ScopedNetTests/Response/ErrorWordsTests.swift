@@ -96,7 +96,7 @@ import Testing
     // MARK: For people
 
     @Test func aPersonReadsSentences() async throws {
-        try await withMock(.failure(.nameNotResolved)) { session in
+        try await withMock(.failing(.nameNotResolved)) { session in
             let error: any Error = try await session.request("x").failure()
             #expect(error.localizedDescription == "The server was not found.")
             #expect((error as? any LocalizedError)?.recoverySuggestion?.contains("spelling") == true)
@@ -128,7 +128,7 @@ import Testing
         defer { NetworkError.wording = before }
         // A code that no other test looks at.
         NetworkError.wording.descriptions[.redirectLoop] = "Die Adresse führt im Kreis."
-        try await withMock(.failure(.redirectLoop)) { session in
+        try await withMock(.failing(.redirectLoop)) { session in
             let error: any Error = try await session.request("x").failure()
             #expect(error.localizedDescription == "Die Adresse führt im Kreis.")
         }

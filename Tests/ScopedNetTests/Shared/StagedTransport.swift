@@ -27,7 +27,7 @@ func withStage(
     endsCancelled: Bool = true, _ change: (inout Session.Configuration) -> Void = { _ in },
     _ body: (Session, StagedTransport) async throws -> Void
 ) async throws {
-    let transport = StagedTransport(endsCancelled: endsCancelled)
+    let transport = StagedTransport(unanswered: .wait, endsCancelled: endsCancelled)
     var configuration = Session.Configuration(customTransport: transport, agent: RequestAgent())
     change(&configuration)
     let session = Session(configuration: configuration)

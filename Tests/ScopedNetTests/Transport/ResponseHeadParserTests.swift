@@ -28,7 +28,7 @@ import Testing
     ])
     func aCutHeadIsNotComplete(_ text: String) {
         var parser = ResponseHeadParser()
-        try? parser.receive(Array(text.utf8))
+        _ = try? parser.receive(Array(text.utf8))
         #expect(!parser.isComplete)
     }
 

@@ -85,7 +85,7 @@ extension DoorAnswer {
         case .json(let text): .json(text)
         case .status(let status): .status(status)
         case .redirect(let location): .redirect(to: location)
-        case .hangUp: .failure(.connectionLost)
+        case .hangUp: .failing(.connectionLost)
         case .silence: nil
         case .body(let count): MockReply(body: Data(repeating: 7, count: count)).inPieces(of: max(1, count / 4))
         }
@@ -111,7 +111,7 @@ extension Carrier {
     ) async throws {
         switch self {
         case .mock:
-            let mock = MockTransport()
+            let mock = MockTransport(unanswered: .wait)
             var configuration = Session.Configuration(customTransport: mock, agent: RequestAgent())
             change(&configuration)
             let session = Session(configuration: configuration)

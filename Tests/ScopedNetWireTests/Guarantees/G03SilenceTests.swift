@@ -365,7 +365,7 @@ import Testing
             let trace: Trace
             init(_ trace: Trace) { self.trace = trace }
         }
-        let transport = StagedTransport()
+        let transport = StagedTransport(unanswered: .wait)
         let session = Session(configuration: .init(customTransport: transport, agent: RequestAgent()))
         let trace = Trace()
         let shown = Lock<Bool>(true)

@@ -17,6 +17,8 @@ import Testing
             case .created: "created"
             case .cacheDecided(let status): "cache \(status)"
             case .waitingForConnectivity: "waiting for connectivity"
+            case .rateLimited: "rate limited"
+            case .upgraded: "upgraded"
             case .queued: "queued"
             case .started(let attempt): "started \(attempt)"
             case .suspended: "suspended"

@@ -3,7 +3,7 @@ import Foundation
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Census) @testable import ScopedNet
 
 /// Very many requests in one process, over a real transport with kept connections, through all doors and with cancels among them: afterwards the
 /// process is as large as before. 1,000,000 with `SCOPEDNET_SOAK=1`, a few thousand otherwise; what it prints is the record (`docs/soak.md`).

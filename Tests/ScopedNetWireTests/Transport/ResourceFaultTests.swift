@@ -4,7 +4,7 @@ import Glibc
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Census) @testable import ScopedNet
 
 /// A process without descriptors or threads, and signals: errors of their own, and as soon as there is room again, all goes on. Each in a
 /// child process, which nobody else shares.

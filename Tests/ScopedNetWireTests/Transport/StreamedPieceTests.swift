@@ -77,6 +77,6 @@ struct StreamedPieceTests {
             }
             _ = try await pieces.next()
             return nil
-        } catch { return error as? NetworkError }
+        } catch { return error }
     }
 }

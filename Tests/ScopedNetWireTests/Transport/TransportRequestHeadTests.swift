@@ -38,8 +38,8 @@ struct TransportRequestHeadTests {
     @Test func defaultFieldsGiveWayToTheRequestsOwn() async throws {
         try await withWire {
             $0.headers[.userAgent] = "mine"
-            $0.headers[HTTPField.Name("X-Default")!] = "session"
-            $0.headers[HTTPField.Name("X-Both")!] = "session"
+            $0.headers["X-Default"] = "session"
+            $0.headers["X-Both"] = "session"
         } _: { wire async throws in
             wire.server.on("/", .ok())
             var own = HTTPFields()

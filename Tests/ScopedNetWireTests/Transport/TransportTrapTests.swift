@@ -4,7 +4,7 @@ import HTTPTypes
 import ScopedNetTestServer
 import Testing
 
-@testable import ScopedNet
+@_spi(Census) @testable import ScopedNet
 
 #if canImport(Glibc)
 import Glibc

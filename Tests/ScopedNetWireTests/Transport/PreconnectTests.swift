@@ -1,0 +1,127 @@
+import CleanSlate
+import Foundation
+import HTTPTypes
+import ScopedNetTestServer
+@_spi(Transport) import ScopedNetTesting
+import Testing
+
+@_spi(Transport) @testable import ScopedNet
+
+/// Connections that are made ahead of their requests, as the server sees them.
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
+struct PreconnectTests {
+    private let authority: TestAuthority
+
+    init() throws { authority = try TestAuthority() }
+
+    @Test func aPlainConnectionIsMadeAndUsed() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/*", .ok("here"))
+            try await wire.session.preconnect(to: wire.url + "/any?thing")
+            try await wire.server.waitForOpenConnections { $0 == 1 }
+            #expect(wire.server.requests.isEmpty && wire.server.bytesSent == 0)
+            // Another one is idle already.
+            try await wire.session.preconnect(to: wire.url)
+            for _ in 0..<3 {
+                let response = try await wire.send("/x")
+                #expect(response.body == Data("here".utf8) && response.metrics.isConnectionReused)
+            }
+            _ = try await wire.send("/y", method: "POST", body: .data(Data(count: 100_000)))
+            #expect(wire.server.connectionsAccepted == 1 && wire.server.requests.count == 4)
+        }
+    }
+
+    @Test(arguments: [[HTTPProtocol.http1], [.http2, .http1]])
+    func aSecureConnectionIsMadeAndUsed(_ protocols: [HTTPProtocol]) async throws {
+        try await withWire(.tls(authority, protocols)) {
+            $0.tls.certificateAuthority = .pem(authority.certificatePEM)
+        } _: { wire async throws in
+            wire.server.on("/*", .ok("secret"))
+            try await wire.session.preconnect(to: wire.url)
+            try await wire.server.waitForOpenConnections { $0 == 1 }
+            #expect(wire.server.requests.isEmpty)
+            for _ in 0..<3 { #expect(try await wire.send("/x").body == Data("secret".utf8)) }
+            let request = try await wire.server.takeRequest()
+            #expect(wire.server.connectionsAccepted == 1 && request.connectionID == 1)
+            #expect(request.httpVersion == (protocols.count == 2 ? "2" : "1.1"))
+        }
+    }
+
+    @Test func manyAtOnceMakeOneConnectionEachAtMost() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/*", .ok())
+            let (session, url) = (wire.session, wire.url)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 { group.addTask { try await session.preconnect(to: url) } }
+                try await group.waitForAll()
+            }
+            let made = wire.server.connectionsAccepted
+            #expect((1...3).contains(made))
+            _ = try await session.values(of: (0..<6).map { session.request(url + "/\($0)") })
+            #expect(wire.server.connectionsAccepted <= 6 && wire.server.requests.count == 6)
+            #expect(Set(wire.server.requests.map(\.connectionID)).isSuperset(of: 1...made))
+        }
+    }
+
+    /// A server closes what nothing is sent on: the request has another connection, and does not fail.
+    @Test func aConnectionThatTheServerHasClosedIsReplaced() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/*", .ok("here"))
+            try await wire.session.preconnect(to: wire.url)
+            try await wire.server.waitForOpenConnections { $0 == 1 }
+            wire.session.transport.networkChanged()
+            try await wire.server.waitForOpenConnections { $0 == 0 }
+            #expect(try await wire.send("/x").body == Data("here".utf8))
+            #expect(wire.server.connectionsAccepted == 2)
+        }
+    }
+
+    @Test func errorsAreThoseOfAConnection() async throws {
+        try await withWire(.tls(authority)) { wire async throws in
+            func failure(_ session: Session, _ url: String) async throws -> NetworkError {
+                do throws(NetworkError) { try await session.preconnect(to: url) } catch { return error }
+                throw UnexpectedSuccess()
+            }
+            let untrusted = try await failure(wire.session, wire.url)
+            #expect(untrusted.code == .certificateUntrusted && !untrusted.mayHaveReachedServer)
+            #expect(try await failure(wire.session, "http://127.0.0.1:1/").code == .connectionRefused)
+            #expect(try await failure(wire.session, "http://no-such-host.invalid/").code == .nameNotResolved)
+            #expect(try await failure(wire.session, "nonsense").code == .invalidURL)
+            let strict = wire.session.with { $0.options.access.httpsOnly = true }
+            #expect(try await failure(strict, "http://127.0.0.1/").code == .insecureConnection)
+            let filtered = wire.session.with { $0.addressFilter = .publicOnly }
+            #expect(try await failure(filtered, wire.url).code == .addressRefused)
+            await filtered.shutdown()
+            #expect(try await failure(filtered, wire.url).code == .shutdown)
+            #expect(wire.server.requests.isEmpty)
+        }
+    }
+
+    /// A server that accepts and says nothing: the TLS handshake does not end.
+    @Test func aCancelEndsIt() async throws {
+        let silent = try RawServer { connection, _ in connection.drain() }
+        try await withSession { session async throws in
+            let url = "https://127.0.0.1:\(silent.port)/"
+            let task = Task { try await session.preconnect(to: url) }
+            while silent.accepted == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            task.cancel()
+            await #expect(throws: NetworkError.self) { try await task.value }
+            let early = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await session.preconnect(to: url)
+            }
+            await #expect(throws: NetworkError.self) { try await early.value }
+            let slow = session.with { $0.options.timeouts.connect = .milliseconds(100) }
+            do throws(NetworkError) {
+                try await slow.preconnect(to: url)
+                Issue.record("a connection was made")
+            } catch { #expect(error.code == .connectTimeout) }
+        }
+        silent.stop()
+    }
+
+    @Test func aCustomTransportDoesNothing() async throws {
+        let session = Session(configuration: .init(customTransport: StagedTransport(), agent: RequestAgent()))
+        try await session.preconnect(to: "https://a.example/")
+    }
+}
