@@ -28,7 +28,7 @@ public struct StreamedLines: AsyncSequence, Sendable {
         private var pieces: StreamedResponse.Bytes.AsyncIterator
         private var splitter: LineSplitter
         private let stream: BodyStream
-        private let runID: UInt64
+        private let source: StreamedResponse.Bytes.Source
         private let limit: Int
         private var isOver = false
 
@@ -36,7 +36,7 @@ public struct StreamedLines: AsyncSequence, Sendable {
             pieces = bytes.makeAsyncIterator()
             splitter = LineSplitter(limit: limit)
             stream = bytes.bodyStream
-            runID = bytes.run.id
+            source = bytes.source
             self.limit = limit
         }
 
@@ -62,7 +62,10 @@ public struct StreamedLines: AsyncSequence, Sendable {
             do throws(LineSplitter.Failure) { return try splitter.take(step) } catch {
                 isOver = true
                 stream.abandon(.explicit)
-                throw NetworkError(.bodyTooLarge, phase: .receiving, message: "a line has more than \(limit) bytes", runID: runID)
+                throw source.named(
+                    NetworkError(
+                        .bodyTooLarge, phase: .receiving, message: "a line has more than \(limit) bytes", runID: source.runID,
+                        attempt: source.attempt))
             }
         }
     }

@@ -37,7 +37,14 @@ struct HSTSTable: Sendable {
         guard policy.maxAge > 0 else {
             return entries.removeValue(forKey: name) == nil ? .ignored : .removed(name)
         }
-        entries[name] = Entry(includesSubdomains: policy.includesSubdomains, expires: now + Double(policy.maxAge))
+        let entry = Entry(includesSubdomains: policy.includesSubdomains, expires: now + Double(policy.maxAge))
+        // Each response of a host has the field: an end that moves by less than a thousandth of the time is not worth a write to disk.
+        if let known = entries[name], known.includesSubdomains == entry.includesSubdomains, known.expires > now,
+            (0...Double(policy.maxAge) / 1000).contains(entry.expires - known.expires)
+        {
+            return .ignored
+        }
+        entries[name] = entry
         return .noted(name)
     }
 

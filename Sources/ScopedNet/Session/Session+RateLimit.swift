@@ -37,10 +37,12 @@ extension Session.Configuration {
 
         func check() throws(NetworkError) {
             let interval = 1e9 / requestsPerSecond
-            guard requestsPerSecond > 0, interval <= 1e15, (1...1_000_000).contains(burst), longestHold >= .zero else {
+            // A burst that takes longer than ten years to save up is out of the reach of the clock's arithmetic.
+            guard requestsPerSecond > 0, (1...1_000_000).contains(burst), interval * Double(burst) <= 3e17, longestHold >= .zero else {
                 throw NetworkError(
                     .invalidOption, phase: .preparing,
-                    message: "a rate limit has more than 0 requests a second, a burst of 1 to 1000000, and a hold that is not negative")
+                    message: "a rate limit has more than 0 requests a second, a burst of 1 to 1000000 that is saved up within ten years, "
+                        + "and a hold that is not negative")
             }
         }
 

@@ -94,6 +94,16 @@ extension StreamedResponse {
         fileprivate let limits: DecodingLimits
         let run: Run
         package var bodyStream: BodyStream { guardian.stream }
+        var source: Source { Source(template: run.core.template, runID: run.id, attempt: run.core.attemptNumber) }
+
+        /// The request that the body answers, for the errors of its readers. It holds no run.
+        struct Source: Sendable {
+            let template: RequestTemplate
+            let runID: UInt64
+            let attempt: Int
+
+            func named(_ error: NetworkError) -> NetworkError { error.asked(template.method, template.url) }
+        }
 
         fileprivate init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {
             guardian = StreamGuardian(stream, run.core)
@@ -104,22 +114,22 @@ extension StreamedResponse {
 
         /// Begins to read.
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(guardian: guardian, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, runID: run.id)
+            AsyncIterator(guardian: guardian, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, source: source)
         }
 
         /// A reader of the body. Its end stops the transfer.
         public struct AsyncIterator: AsyncIteratorProtocol {
             private let guardian: StreamGuardian
             private let decoder: ContentDecoder?
-            private let runID: UInt64
+            private let source: Source
             private var isOver = false
             /// The rest of the latest piece off the wire, until all that comes of it was given out.
             private var pending: Data?
 
-            fileprivate init(guardian: StreamGuardian, decoder: ContentDecoder?, runID: UInt64) {
+            fileprivate init(guardian: StreamGuardian, decoder: ContentDecoder?, source: Source) {
                 self.guardian = guardian
                 self.decoder = decoder
-                self.runID = runID
+                self.source = source
             }
 
             /// The next piece: 1 to `window` bytes, however far the body expands while its coding is undone.
@@ -128,11 +138,11 @@ extension StreamedResponse {
             public mutating func next() async throws(NetworkError) -> Data? {
                 while !isOver {
                     if let piece = try nextOfPending() { return piece }
-                    pending = try await guardian.stream.next()
+                    do throws(NetworkError) { pending = try await guardian.stream.next() } catch { throw source.named(error) }
                     guard pending == nil else { continue }
                     isOver = true
                     do throws(ContentDecodingError) { try decoder?.finish() } catch {
-                        throw NetworkError(error, runID: runID, attempt: 1)
+                        throw source.named(NetworkError(error, runID: source.runID, attempt: source.attempt))
                     }
                 }
                 return nil
@@ -141,9 +151,9 @@ extension StreamedResponse {
             private mutating func nextOfPending() throws(NetworkError) -> Data? {
                 guard var rest = pending else { return nil }
                 // A wire piece of kilobytes can become thousands of these: a reader that was cancelled gets none of the others.
-                if let error = guardian.stream.cancellation(of: runID) {
+                if let error = guardian.stream.cancellation(of: source.runID) {
                     isOver = true
-                    throw error
+                    throw source.named(error)
                 }
                 let window = guardian.stream.window
                 let piece: Data
@@ -151,7 +161,7 @@ extension StreamedResponse {
                     do throws(ContentDecodingError) { piece = try decoder.takeNext(of: &rest, upTo: window) } catch {
                         isOver = true
                         guardian.stream.abandon(.explicit)
-                        throw NetworkError(error, runID: runID, attempt: 1)
+                        throw source.named(NetworkError(error, runID: source.runID, attempt: source.attempt))
                     }
                     // A full piece says that there may be more, also where nothing of the input is left.
                     pending = piece.count == window ? rest : nil

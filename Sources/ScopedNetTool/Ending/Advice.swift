@@ -8,9 +8,16 @@ enum Advice {
         case .unacceptableStatus: error.response.flatMap { about($0, proof) }
         case .truncatedBody where error.message.contains("close_notify"):
             "try again; for a server that never sends one there is --allow-missing-close-notify"
-        case .fileUnreadable where error.phase < .resolving: "check that the file is there and may be read"
-        default: texts[error.code]
+        case .fileUnreadable where error.phase < .resolving: clause(error.recoverySuggestion)
+        default: texts[error.code] ?? clause(error.recoverySuggestion)
         }
+    }
+
+    /// The library's sentence in the form of the tool's own, which name its options.
+    private static func clause(_ sentence: String?) -> String? {
+        guard let sentence, let first = sentence.first else { return nil }
+        let text = first.lowercased() + sentence.dropFirst()
+        return text.hasSuffix(".") ? String(text.dropLast()) : text
     }
 
     /// After a status from 400 on.
@@ -47,22 +54,17 @@ enum Advice {
         .nameNotResolved: "check the spelling; 'scopednet path HOST' says whether there is a network at all",
         .proxyNotResolved: "check http_proxy, https_proxy and all_proxy in the environment",
         .proxyFailed: "check http_proxy, https_proxy and all_proxy in the environment",
-        .connectionRefused: "nobody listens there: check the port, and that the server runs",
         .connectionFailed: "'scopednet path HOST' says what is wrong with the way there",
         .connectTimeout: "the host is silent: check the address, or allow more with --connect-timeout SECONDS",
-        .firstByteTimeout: "the server is silent: try again later",
-        .idleTimeout: "the server fell silent: try again later",
         .totalTimeout: "allow more with --timeout SECONDS",
         .tlsFailed: "check that the port speaks TLS; -v shows how far it came",
         .certificateUntrusted: "if you trust the authority that signed it, give its certificate with --cacert FILE",
         .certificateExpired: "check this machine's clock; otherwise the server needs a new certificate",
         .certificateWrongHost: "use the name that the certificate was made for",
         .fileUnreadable: "check that the file of --cacert is there and in PEM format",
-        .fileUnwritable: "check that the folder exists and may be written to",
-        .diskFull: "make room and try again; nothing was replaced",
         .targetInUse: "wait for the other download to that file, or name another",
         .truncatedBody: "try again: the connection ended before the body did",
-        .connectionLost: "try again",
+        .authenticationFailed: "check the credentials given; -v shows what the server asked for",
         .badResponse: "check that the port speaks HTTP",
         .tooManyRedirects: "allow more with --max-redirects COUNT, or see with -v where they lead",
         .redirectLoop: "see with -v where the redirects lead",

@@ -59,12 +59,12 @@ import Testing
         let session = session("ok\n12345\nnever")
         let response = try await session.stream("http://h/")
         var lines: [String] = []
-        var code: NetworkError.Code?
+        var failure: NetworkError?
         do throws(NetworkError) {
             for try await line in response.bytes.lines(maxBytes: 4) { lines.append(line) }
-        } catch { code = error.code }
+        } catch { failure = error }
         #expect(lines == ["ok"])
-        #expect(code == .bodyTooLarge)
+        #expect(failure?.code == .bodyTooLarge && failure?.url == "http://h/")
         await session.agent.waitUntilIdle()
         #expect(session.agent.liveCount == 0)
     }

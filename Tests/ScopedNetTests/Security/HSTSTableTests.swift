@@ -55,6 +55,18 @@ import Testing
         #expect(table.receive("max-age=10", from: host, now: 0) == .ignored && !table.isSecure(host, now: 0))
     }
 
+    @Test func thePolicyOfEachResponseIsNotEachAChange() {
+        let table = Table()
+        #expect(table.receive("max-age=10000", from: "a.example", now: 0) == .noted("a.example"))
+        #expect(table.receive("max-age=10000", from: "a.example", now: 10) == .ignored)
+        #expect(table.receive("max-age=10000", from: "a.example", now: 11) == .noted("a.example"))
+        #expect(table.receive("max-age=10000; includeSubDomains", from: "a.example", now: 11) == .noted("a.example"))
+        // Shorter than before, and after its end.
+        #expect(table.receive("max-age=9000; includeSubDomains", from: "a.example", now: 12) == .noted("a.example"))
+        #expect(table.receive("max-age=9000; includeSubDomains", from: "a.example", now: 9012) == .noted("a.example"))
+        #expect(table.isSecure("b.a.example", now: 18_011) && !table.isSecure("b.a.example", now: 18_012))
+    }
+
     @Test func preloadedHostsStay() {
         let table = Table()
         table.preload("listed.example", includesSubdomains: true)

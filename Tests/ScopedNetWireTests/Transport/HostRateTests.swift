@@ -158,13 +158,15 @@ struct HostRateTests {
         }
     }
 
-    @Test(arguments: [0, -1, .nan, 1e-7]) func aLimitThatMakesNoSense(_ rate: Double) async throws {
+    @Test(arguments: [0, -1, .nan, 1e-10]) func aLimitThatMakesNoSense(_ rate: Double) async throws {
         try await withWire {
             $0.rateLimit = .init(requestsPerSecond: rate)
         } _: { wire async throws in
             #expect(try await wire.get().failure().code == .invalidOption)
             let burst = wire.session.with { $0.rateLimit = .init(requestsPerSecond: 1, burst: 0) }
             #expect(try await burst.request(wire.url).failure().code == .invalidOption)
+            let slow = wire.session.with { $0.rateLimit = .init(requestsPerSecond: 1e-5, burst: 1_000_000) }
+            #expect(try await slow.request(wire.url).failure().code == .invalidOption)
             let hold = wire.session.with { $0.rateLimit = .init(requestsPerSecond: 1, longestHold: .seconds(-1)) }
             #expect(try await hold.request(wire.url).failure().code == .invalidOption)
             #expect(wire.server.connectionsAccepted == 0)
