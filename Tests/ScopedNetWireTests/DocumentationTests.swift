@@ -188,10 +188,7 @@ private struct Samples: Sendable {
             await withRequestScope(label: "watcher") { scope in
                 while !Task.isCancelled {
                     do throws(NetworkError) {
-                        let request = session.get("health", as: Health.self).options { options in
-                            options.retry = .standard
-                            options.timeouts.total = .seconds(5)
-                        }
+                        let request = session.get("health", as: Health.self).timeout(.seconds(5)).retry(.standard)
                         report(try await request.value(in: scope.bag).healthy)
                     } catch {
                         if !error.isCancelled { report(false) }
@@ -376,23 +373,6 @@ private struct Samples: Sendable {
         }
     }
 
-    @MainActor
-    final class SearchModel: RequestOwner {
-        nonisolated let deallocBag = DeallocBag()
-        private(set) var results: [Post] = []
-
-        /// Called for each letter typed: only the newest query counts.
-        func search(_ text: String, with session: Session) {
-            session.get("search", query: ["q": text], as: [Post].self)
-                .options { options in
-                    options.repeats = .replaceRunning
-                    options.repeats.key = "search"
-                }
-                .onSuccess(for: self) { model, posts in model.results = posts }
-                .start(for: self)
-        }
-    }
-
     // MARK: Concurrency.md
 
     actor Archive {
@@ -566,7 +546,9 @@ private struct Samples: Sendable {
             "LimitsSamples.swift",
             "ConnectionSamples.swift",
             "MockSamples.swift",
+            "RequestSamples.swift",
             "ServiceSamples.swift",
+            "TestServerSamples.swift",
         ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"
         for sample in try Self.samples(of: article) {
@@ -807,16 +789,6 @@ private struct Samples: Sendable {
             try await server.waitForStalls()
             #expect(await samples.giveUp(run) == "nothing will be called")
             #expect(await samples.giveUp(run) == "it was over")
-        }
-    }
-
-    @Test @MainActor func onlyTheNewestQueryCounts() async throws {
-        try await visit { _, session, server in
-            server.on("/api/search") { request in .json(#"[{"title": "\#(request.query ?? "")"}]"#) }
-            let model = Samples.SearchModel()
-            for text in ["s", "sw", "swift"] { model.search(text, with: session) }
-            await session.agent.waitUntilIdle()
-            #expect(model.results.map(\.title) == ["q=swift"])
         }
     }
 

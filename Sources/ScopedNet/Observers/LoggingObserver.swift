@@ -1,7 +1,12 @@
 public import Logging
 
-/// Writes one line per run to a logger: when it ends, at `debug`; failures at `notice`; what a report-only pin found at `warning`; each doorway
-/// at `trace`. A session without one is silent.
+/// Writes one line per run to a logger: when it ends, at `debug`; failures at `notice`. Decisions about retries and challenges are lines at `info`,
+/// decisions of the cache at `debug`, reports of pins and warnings of the session at `warning`, and all other events at `trace`. A session
+/// without one is silent.
+///
+/// ```swift
+/// let logged = session.with { $0.observers.append(LoggingObserver(logger)) }
+/// ```
 ///
 /// Messages are static, everything else is metadata; header values, bodies and userinfo never appear, and query values are masked.
 public struct LoggingObserver: RequestObserver {

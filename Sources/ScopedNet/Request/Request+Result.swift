@@ -5,6 +5,10 @@ extension Request {
     /// ```swift
     /// session.get("posts", as: [Post].self).start(for: self) { model, result in model.show(result) }
     /// ```
+    ///
+    /// After a cancel, or after the end of the owner or its bag, the closure is not called: a spinner that is switched off in it stays on.
+    /// Switch it off in ``onEnd``, or by `isRunning:` of
+    /// ``DeallocBag/task(for:isRunning:isolation:priority:_:onSuccess:onFailure:)``.
     @discardableResult
     public func start<Owner: RequestOwner & Sendable>(
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
@@ -17,7 +21,8 @@ extension Request {
     }
 
     // A tuple: see `Request+Closures.swift`.
-    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closure is called there.
+    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closure is called there. After a cancel, or after
+    /// the end of the owner or its bag, it is not called; ``onEnd`` is called where the owner is still there.
     @discardableResult
     public func start<Owner: RequestOwner>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,

@@ -21,7 +21,9 @@ extension RequestBody {
     /// session.request("events", method: .post, body: .json(events).compressed())
     /// ```
     ///
-    /// Bytes and JSON up to 256 KiB are compressed where the body is made (JSON: where the request is made), and are sent as they were where that
+    /// Bytes and JSON below `minimumBytes`, 1,024 by default, are sent as they are.
+    ///
+    /// Those up to 256 KiB are compressed where the body is made (JSON: where the request is made), and are sent as they were where that
     /// saves nothing. Longer ones, files and sequences are compressed piece by piece while they are sent, without a `Content-Length`; each piece of
     /// a sequence goes out when it is given. What could be sent again still can be. Progress counts compressed bytes.
     ///
