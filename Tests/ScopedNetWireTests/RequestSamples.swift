@@ -283,6 +283,31 @@ private struct RequestSamples: Sendable {
         }
     }
 
+    // Lifetimes.md, under the repeat strategies.
+    @Test func theReplacedRunEndsWhileTheNewOneIsUnderWay() async throws {
+        @MainActor final class Model: RequestOwner {
+            nonisolated let deallocBag = DeallocBag()
+            var ends: [String] = []
+        }
+        try await visit { _, session, server in
+            server.on("/never", ScriptedResponse.ok("never").stalling(.beforeHead))
+            let model = Model()
+            for name in ["first", "second"] {
+                session.get("never").repeats(.replaceRunning, key: "never").bound(to: model)
+                    .onEnd { model, reason in
+                        if case .cancelled(.replaced) = reason { model.ends.append("\(name) replaced") } else { model.ends.append(name) }
+                    }
+                    .start()
+            }
+            try await server.waitForStalls()
+            while model.ends.isEmpty { await Task.yield() }
+            #expect(model.ends == ["first replaced"])
+            model.deallocBag.end()
+            await session.agent.waitUntilIdle()
+            #expect(model.ends == ["first replaced", "second"])
+        }
+    }
+
     @Test func theObservedModelSaysThatItChanged() async throws {
         try await visit { _, session, server in
             let model = RequestSamples.TimelineModel(session: session)
