@@ -42,7 +42,7 @@ private struct RequestSamples: Sendable {
 
     func look(at page: String, with session: Session) async throws -> [String?] {
         let body = try await session.get(page, as: String.self).timeout(.seconds(10)).retry(.standard).priority(.high).value()
-        let stored = try? await session.get(page, as: String.self).cache(.only).value()  // nil where nothing is stored
+        let stored = try? await session.get(page, as: String.self).cache(.only).value()  // nil: not in the cache
         let moved = try await session.get("moved").redirects(.never).validate(.any).response()  // the 3xx is the response
         return [body, stored, moved.headers[.location]]
     }
@@ -214,11 +214,12 @@ private struct RequestSamples: Sendable {
         try await visit { samples, session, server in
             server.on("/page", ScriptedResponse.ok("page").header("Cache-Control", "max-age=60"))
             server.on("/moved", .redirect(to: "/page"))
-            let plain = try await samples.look(at: "page", with: session)
-            #expect(plain == ["page", nil, "/page"])
             let cached = session.with { $0.cache = ResponseCache(StoreConfiguration(directory: folder.path + "/cache")) }
             let stored = try await samples.look(at: "page", with: cached)
             #expect(stored == ["page", "page", "/page"])
+            server.on("/page", ScriptedResponse.ok("news").header("Cache-Control", "no-store"))
+            let unstored = try await samples.look(at: "page?2", with: cached)
+            #expect(unstored == ["news", nil, "/page"])
             await cached.shutdown()
         }
     }

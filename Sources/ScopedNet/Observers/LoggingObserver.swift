@@ -1,8 +1,8 @@
 public import Logging
 
-/// Writes one line per run to a logger: when it ends, at `debug`; failures at `notice`. Decisions about retries and challenges are lines at `info`,
-/// decisions of the cache at `debug`, reports of pins and warnings of the session at `warning`, and all other events at `trace`. A session
-/// without one is silent.
+/// Writes one line per run to a logger: when it ends, at `debug`; failures at `notice`. Decisions about retries and challenges are lines
+/// at `info`, decisions of the cache at `debug`, reports of pins and warnings of the session at `warning`, and all other events at `trace`.
+/// A session without one is silent.
 ///
 /// ```swift
 /// let logged = session.with { $0.observers.append(LoggingObserver(logger)) }

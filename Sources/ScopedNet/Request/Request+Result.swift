@@ -21,8 +21,8 @@ extension Request {
     }
 
     // A tuple: see `Request+Closures.swift`.
-    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closure is called there. After a cancel, or after
-    /// the end of the owner or its bag, it is not called; ``onEnd`` is called where the owner is still there.
+    /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closure is called there. After a cancel, or
+    /// after the end of the owner or its bag, it is not called; ``onEnd`` is called where the owner is still there.
     @discardableResult
     public func start<Owner: RequestOwner>(
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,

@@ -24,8 +24,8 @@ extension RequestBody {
     /// Bytes and JSON below `minimumBytes`, 1,024 by default, are sent as they are.
     ///
     /// Those up to 256 KiB are compressed where the body is made (JSON: where the request is made), and are sent as they were where that
-    /// saves nothing. Longer ones, files and sequences are compressed piece by piece while they are sent, without a `Content-Length`; each piece of
-    /// a sequence goes out when it is given. What could be sent again still can be. Progress counts compressed bytes.
+    /// saves nothing. Longer ones, files and sequences are compressed piece by piece while they are sent, without a `Content-Length`; each
+    /// piece of a sequence goes out when it is given. What could be sent again still can be. Progress counts compressed bytes.
     ///
     /// A server that cannot undo it answers 415 (RFC 9110 section 15.5.16) or worse, and there is no second attempt without: compress for servers
     /// that are known to take it. A request that sets `Content-Encoding` itself fails with `invalidHeader`. Compressing a body twice changes nothing.
