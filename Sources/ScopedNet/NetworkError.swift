@@ -113,7 +113,7 @@ public struct NetworkError: Error, Sendable {
         /// The body ended before its framing said so; or it ends with a TLS connection, and that ended without close_notify (RFC 9112 section 9.8,
         /// ``TLSConfiguration/dangerouslyAcceptsMissingCloseNotify``).
         public static let truncatedBody = Code(.truncatedBody)
-        /// The head or the trailers are larger than ``RequestOptions/maxHeaderBytes``, or one line is beyond the 100 KiB that libcurl
+        /// The head or the trailers are larger than ``RequestOptions/Limits/headerBytes``, or one line is beyond the 100 KiB that libcurl
         /// takes.
         public static let headersTooLarge = Code(.headersTooLarge)
         /// The body is larger than ``RequestOptions/maxBodyBytes`` or ``RequestOptions/maxDownloadBytes``; nothing more of it was read.

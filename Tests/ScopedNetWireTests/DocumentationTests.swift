@@ -407,7 +407,7 @@ private struct Samples: Sendable {
 
     func showTheMenu(_ session: Session, _ show: @escaping @Sendable (Data) -> Void) {
         session.get("https://example.com/menu")
-            .options { $0.cache.read = .thenNetwork }
+            .cache(.thenNetwork)
             .onCached { show($0) }
             .onSuccess { show($0) }
             .start()

@@ -20,7 +20,8 @@ public struct CachePolicy: Sendable, Hashable {
         case thenNetwork
         /// It is validated with the server in any case, by `Cache-Control: max-age=0`, unless the server called it immutable (RFC 8246).
         case revalidate
-        /// It is the answer, or there is none: the network is not used. Stale ones are good enough if ``CachePolicy/servesStaleWhenDisconnected``.
+        /// It is the answer, or there is none: the network is not used. Stale ones are good enough if ``CachePolicy/servesStaleWhenDisconnected``; without one, also in a session without a cache, the request ends
+        /// as ``NetworkError/Code/notInCache``.
         case only
     }
 
@@ -87,11 +88,14 @@ public struct CachePolicy: Sendable, Hashable {
         return policy
     }()
 
-    /// A stored response, or none: the network is not used (``ReadMode/only``).
+    /// A stored response, or `notInCache`: the network is not used (``ReadMode/only``).
     public static let only = reading(.only)
 
     /// A stored response is validated with the server in any case (``ReadMode/revalidate``).
     public static let revalidate = reading(.revalidate)
+
+    /// A stored response at once, stale or not, and the server's as a second delivery (``ReadMode/thenNetwork``).
+    public static let thenNetwork = reading(.thenNetwork)
 
     private static func reading(_ mode: ReadMode) -> CachePolicy {
         var policy = CachePolicy()

@@ -10,7 +10,7 @@ extension RunCore {
     /// - Parameter batch: of the thread that is here; nil for none.
     func enterCache(_ batch: DeliveryBatch? = nil) {
         // The rest of a file is no response that a cache knows.
-        guard let cache = session.configuration.cache, drive.download?.asked == nil else { return goToNetwork() }
+        guard let cache = session.configuration.cache, drive.download?.asked == nil else { return goOnUncached() }
         var policy = template.options.cache
         if drive.authentication?.readsNothingStored == true { policy.read = .none }
         // Its own fields, also where the cache has added to them and begins again.
@@ -19,7 +19,7 @@ extension RunCore {
         if hasStream { return enterCache(withStream: request, cache) }
         let strategy = cache.strategy(policy)
         guard let key = isFirstExchange ? template.cacheKey({ strategy.key(for: request) }) : strategy.key(for: request) else {
-            return goToNetwork()
+            return goOnUncached()
         }
         // What other methods send is never found, only thrown away.
         let isSearched = request.method == .get || request.method == .head || policy.keeps(request.method)
@@ -91,9 +91,19 @@ extension RunCore {
             if template.options.validation.accepts(head.status) {
                 return conclude(TransferResult(head: ResponseHead(head)), source: .cache, batch: nil)
             }
-            let message = "nothing stored may be used, and the server must not be asked"
-            fail(NetworkError(.notInCache, phase: .preparing, message: message, runID: id, attempt: exchange.attempt), batch: nil)
+            failUnstored("nothing stored may be used")
         }
+    }
+
+    private func failUnstored(_ reason: String) {
+        let message = "\(reason), and the server must not be asked"
+        fail(NetworkError(.notInCache, phase: .preparing, message: message, runID: id, attempt: exchange.attempt), batch: nil)
+    }
+
+    /// Without a cache, or where it has no key for the request: nothing stored is there.
+    private func goOnUncached() {
+        if template.options.cache.read == .only { return failUnstored("the request goes through no cache") }
+        goToNetwork()
     }
 
     /// A refresh begins here: its visit is made already.

@@ -19,7 +19,8 @@ extension DeallocBag {
     ///
     /// - Parameters:
     ///   - owner: the object that the closures are handed.
-    ///   - isRunning: true from now until the steps have ended, also by a cancel, as long as the owner is there. Default: nil.
+    ///   - isRunning: true from now until the steps have ended, also by a cancel, as long as the owner is there; those of the last task, where
+    ///     several have the same. Default: nil.
     ///   - isolation: the actor of the caller, where steps and closures run.
     ///   - priority: the task's; the caller's by default.
     ///   - steps: may throw anything.
@@ -32,6 +33,7 @@ extension DeallocBag {
         priority: TaskPriority? = nil, _ steps: @escaping () async throws -> Value, onSuccess: @escaping (Owner, Value) -> Void,
         onFailure: @escaping (Owner, any Error) -> Void = { _, _ in }
     ) -> Task<Void, Never> {
+        let part = isRunning.map { RunningFlags.begin(owner, $0) }
         if let isRunning { owner[keyPath: isRunning] = true }
         let storage = storage
         return task(priority: priority) { [weak owner] in
@@ -39,8 +41,9 @@ extension DeallocBag {
             _ = isolation
             let result: Result<Value, any Error>
             do { result = .success(try await steps()) } catch { result = .failure(error) }
+            let isLast = part.map { RunningFlags.end($0) } ?? false
             guard let owner else { return }
-            if let isRunning { owner[keyPath: isRunning] = false }
+            if let isRunning, isLast { owner[keyPath: isRunning] = false }
             guard !storage.isClosed, !Task.isCancelled else { return }
             switch result {
             case .success(let value): onSuccess(owner, value)

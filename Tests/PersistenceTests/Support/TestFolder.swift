@@ -18,6 +18,8 @@ final class TestFolder: Sendable {
         -> StoreConfiguration
     {
         var configuration = StoreConfiguration(directory: path + "/store", mode: mode)
+        // A slow machine is no disk that hangs.
+        configuration.limits.readTimeout = .seconds(60)
         change(&configuration)
         return configuration
     }

@@ -67,6 +67,26 @@ import Testing
         }
     }
 
+    @Test func aSpinnerOfTwoTasksStopsWithTheLast() async throws {
+        try await withStage { session, transport async throws in
+            let page = Page(session: session)
+            page.load()
+            page.load()
+            let (first, second) = (await transport.exchange(0), await transport.exchange(1))
+            transport.fail(first)
+            while page.lines.isEmpty { await Task.yield() }
+            #expect(page.isLoading)
+            transport.fail(second)
+            await page.deallocBag.waitUntilIdle()
+            #expect(page.lines.count == 2 && !page.isLoading)
+            page.load()
+            #expect(page.isLoading)
+            page.deallocBag.cancelAll()
+            while page.isLoading { await Task.yield() }
+            await session.agent.waitUntilIdle()
+        }
+    }
+
     @Test func theStepsDoNotKeepTheOwner() async throws {
         try await withStage { session, transport async throws in
             var page: Page? = Page(session: session)

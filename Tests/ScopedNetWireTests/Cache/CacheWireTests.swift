@@ -209,6 +209,10 @@ import Testing
             _ = try await cached.get()
             #expect(try await cached.get("/") { $0.cache.read = .only }.source == .cache)
             #expect(cached.server.requests.count == 1)
+            // Without a cache nothing is stored, and the network is not used either.
+            let uncached = cached.wire.session.with { $0.cache = nil }
+            let nothing = try await uncached.get(cached.server.url + "/").cache(.only).failure()
+            #expect(nothing.code == .notInCache && cached.server.requests.count == 1)
         }
     }
 
