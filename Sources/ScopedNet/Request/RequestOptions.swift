@@ -159,7 +159,8 @@ extension RequestOptions {
         /// The media types. Default: those the decoder expects. Others are ``NetworkError/Code/unacceptableContentType``.
         public var contentTypes: ContentTypeValidation
         /// A check of your own, of the head and the decoded body of a response whose status and type are accepted, before a value is made of it;
-        /// stored responses are checked, too. A download's body is empty here, and a stream is not checked.
+        /// stored responses are checked, too. A download's body is empty here, and its file replaces nothing before the check; a stream
+        /// is not checked.
         ///
         /// An error it throws is the failure of the run: a ``NetworkError`` as it is, all else as the `underlying` of
         /// ``NetworkError/Code/unacceptableResponse``; such a response is not stored. Called on a work thread; not called once the run is

@@ -227,9 +227,15 @@ extension RunCore {
 
     /// The file gets its place first: that may take as long as the disk likes, and the run no longer than its total time.
     private func commit(_ file: FileCommit, _ result: TransferResult) {
-        waitForDisk { [self] in
+        waitForDisk { [self] () -> Result<Void, NetworkError>? in
             StepDoor.pass(.beforeDecode, id)
-            return mayGoOn ? file.run { mayGoOn } : nil
+            guard mayGoOn else { return nil }
+            // A response that the program refuses replaces nothing.
+            if let head = result.head, let refusal = programsRefusal(head, Data()) {
+                file.file.discard()
+                return .failure(refusal)
+            }
+            return file.run { mayGoOn }
         } next: { run, done in
             guard let done else { return run.failForDisk(result) }
             run.drive.commitOutcome = done

@@ -79,7 +79,8 @@ extension RunCore {
         drive.decodedBytes = file.map { Int(clamping: $0.count) } ?? (result.body.isEmpty ? nil : body.count)
         // For the error; a decoder that only hands the body on has none.
         let evidence = decoder.isImmediate ? nil : body
-        try checkByProgram(head, body)
+        // A file was checked before it got its place, and of a stream there is nothing yet.
+        if file == nil, stream == nil, let refusal = programsRefusal(head, body) { throw refusal }
         let parts = ResponseParts(
             head: head, body: consume body, attempts: attempts, url: intent.url.description, source: drive.source,
             cacheStatus: drive.cacheStatus, file: file, duration: elapsed)
@@ -103,15 +104,19 @@ extension RunCore {
         throw error
     }
 
-    private func checkByProgram(_ head: ResponseHead, _ body: Data) throws(NetworkError) {
+    /// The error of the program's own check; nil for a response that it takes.
+    func programsRefusal(_ head: ResponseHead, _ body: Data) -> NetworkError? {
         // A cancel that came while the body was decoded: nothing more is asked.
-        guard let check = template.options.validation.check, mayGoOn else { return }
-        do { try check(head, body) } catch {
+        guard let check = template.options.validation.check, mayGoOn else { return nil }
+        do {
+            try check(head, body)
+            return nil
+        } catch {
             var failure =
                 error as? NetworkError
                 ?? NetworkError(.unacceptableResponse, phase: .decoding, message: "the program's check: \(error)", underlying: error)
             failure.body = failure.body ?? body.prefix(template.errorBodyBytes)
-            throw failure
+            return failure
         }
     }
 

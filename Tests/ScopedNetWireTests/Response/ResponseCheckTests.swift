@@ -68,4 +68,36 @@ import Testing
             #expect(error.code == .unacceptableStatus)
         }
     }
+
+    /// Asked before the file is replaced, about the head alone.
+    @Test(arguments: [false, true]) func aRefusedDownloadReplacesNothing(_ resumes: Bool) async throws {
+        let folder = TemporaryFolder()
+        let path = folder.write(Data("old".utf8), to: "file")
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("new").header("ETag", "\"1\""))
+            let asked = Lock(0)
+            var download = wire.session.download(wire.url + "/", to: URL(fileURLWithPath: path))
+            if resumes { download = download.resuming() }
+            let refused = download.validate { head, body in
+                asked.withLock { $0 += 1 }
+                throw Refused(code: body.count)
+            }
+            let error = try await refused.failure()
+            #expect(error.code == .unacceptableResponse && error.underlying as? Refused == Refused(code: 0) && error.status == 200)
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "old")
+            _ = try await refused.validate { _, _ in asked.withLock { $0 += 1 } }.value()
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "new" && asked.withLock { $0 } == 2)
+        }
+    }
+
+    @Test func aStreamIsNotChecked() async throws {
+        try await withWire {
+            $0.options.validation.check = { _, _ in Issue.record("asked") }
+        } _: { wire async throws in
+            wire.server.on("/", .ok("text"))
+            var count = 0
+            for try await piece in try await wire.session.stream(wire.url + "/").bytes { count += piece.count }
+            #expect(count == 4)
+        }
+    }
 }
