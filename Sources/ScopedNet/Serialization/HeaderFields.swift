@@ -1,4 +1,5 @@
 public import HTTPTypes
+import Persistence
 
 /// The header fields of a request or of all requests of a session, by name: `["X-Key": key, .accept: "text/plain", "If-None-Match": tag]`.
 ///
@@ -8,8 +9,10 @@ public import HTTPTypes
 public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
     /// The fields as swift-http-types has them, without any that was refused.
     public var fields: HTTPFields
+    /// The mistakes, in their order. Setting the name anew takes its own away.
+    private var refusals: [(name: Name, error: NetworkError)] = []
     /// The first mistake.
-    private(set) var refusal: NetworkError?
+    var refusal: NetworkError? { refusals.first?.error }
 
     /// Makes none.
     public init() { fields = HTTPFields() }
@@ -34,7 +37,7 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
     /// Adds a field behind the others.
     public mutating func append(_ name: Name, _ value: String) {
         do throws(NetworkError) { fields.append(try HeaderField.checked(name.parsed, name.text, value)) } catch {
-            refusal = refusal ?? error
+            refusals.append((name, error))
         }
     }
 
@@ -42,10 +45,11 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
     public var isEmpty: Bool { fields.isEmpty && refusal == nil }
 
     /// The value of a field, such as `fields["X-Key"]` or `fields[.accept]`; nil without it. Several fields of the name are one text, with commas
-    /// in between. Setting one replaces all fields of the name; setting nil removes them.
+    /// in between. Setting one replaces all fields of the name, and what was refused of it; setting nil removes them.
     public subscript(name: Name) -> String? {
         get { name.parsed.flatMap { fields[$0] } }
         set {
+            refusals.removeAll { $0.name.isSame(as: name) }
             guard let newValue else {
                 if let parsed = name.parsed { fields[parsed] = nil }
                 return
@@ -54,7 +58,7 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
                 let field = try HeaderField.checked(name.parsed, name.text, newValue)
                 fields[field.name] = field.value
             } catch {
-                refusal = refusal ?? error
+                refusals.append((name, error))
             }
         }
     }
@@ -66,6 +70,12 @@ extension HeaderFields {
         let text: String
         /// Nil for a text that is no name.
         let parsed: HTTPField.Name?
+
+        /// Names of fields are the same in any case; what is no name, by its bytes.
+        func isSame(as other: Name) -> Bool {
+            if let parsed { return parsed == other.parsed }
+            return other.parsed == nil && text.hasSameBytes(as: other.text)
+        }
 
         /// Takes a name as text. It is checked where it is used.
         public init(_ text: String) {

@@ -31,6 +31,17 @@ struct VerbTests {
         await server.stop()
     }
 
+    @Test func settingAFieldAnewTakesItsMistakeAway() {
+        var fields: HeaderFields = ["X-Key": "a\r\nb", "a b": "c"]
+        #expect(fields.refusal?.message.contains("X-Key") == true)
+        fields["x-key"] = "fine"
+        #expect(fields.refusal?.message.contains("a b") == true)
+        fields["a b"] = nil
+        #expect(fields.refusal == nil && fields["X-Key"] == "fine" && !fields.isEmpty)
+        fields["X-Key"] = "a\nb"
+        #expect(fields.refusal != nil)
+    }
+
     // REQ-18, REQ-19
     @Test func aQueryGoesToTheBaseURL() async throws {
         try await withAPI { house in
