@@ -85,7 +85,8 @@ struct HostOverrides: Sendable {
 
     /// A name that neither libcurl nor a resolver reads as something else.
     private static func isName(_ text: String) -> Bool {
-        guard (1...253).contains(text.utf8.count), IPLiteral(text) == nil else { return false }
+        // A minus before the name takes an override away (CURLOPT_RESOLVE(3)).
+        guard (1...253).contains(text.utf8.count), IPLiteral(text) == nil, text.utf8.first != UInt8(ascii: "-") else { return false }
         return text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),

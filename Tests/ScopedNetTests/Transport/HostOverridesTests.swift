@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: [
         "", "a.example", "a.example:443", "a.example:443:", "a.example:https:10.0.0.1", "a.example:0:10.0.0.1", "a.example:65536:10.0.0.1",
         "a.example:443:b.example", "a.example:443:10.0.0.1,", "a.example:443:fe80::1%eth0", "127.0.0.1:80:127.0.0.2",
-        "+a.example:443:10.0.0.1", "-a.example:443:",
+        "+a.example:443:10.0.0.1", "-a.example:443:", "-a.example:443:10.0.0.1",
         "bücher.example:443:10.0.0.1", "a b:443:10.0.0.1", "a\nb:443:10.0.0.1", "a.example:443:10.0.0.01",
     ]) func aResolveOverrideThatNamesNothing(_ text: String) {
         do throws(NetworkError) {
