@@ -80,6 +80,15 @@ import Testing
         #expect(!routes([(.get, "a?token=abc"), (nil, "/b")]).summary.contains("abc"))
         #expect(routes((0..<30).map { (nil, "/\($0)") }).summary.hasSuffix("/19 and 10 more"))
     }
+
+    @Test func aPlaceAloneTakesASequenceOrAClosure() async throws {
+        let session = MockTransport.session(Self.base)
+        session.mock.on("flaky", [.ok("one"), .ok("two")])
+        session.mock.on("echo") { .ok($0.method.rawValue) }
+        #expect(try await session.get("flaky", as: String.self).value() == "one")
+        #expect(try await session.put("flaky", as: String.self).value() == "two")
+        #expect(try await session.delete("echo", as: String.self).value() == "DELETE")
+    }
 }
 
 @Suite(.leavesNothing) struct MockAnswerTests {

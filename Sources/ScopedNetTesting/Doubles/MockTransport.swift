@@ -67,6 +67,12 @@ public final class MockTransport: Sendable {
     /// Answers every request for a place, by any method; see ``on(_:_:_:)-(_,_,[MockReply])``.
     public func on(_ place: String, _ reply: MockReply) { add(nil, place, .replies([reply])) }
 
+    /// Answers the requests for a place, by any method, one after the other; see ``on(_:_:_:)-(_,_,[MockReply])``.
+    public func on(_ place: String, _ replies: [MockReply]) { add(nil, place, .replies(replies)) }
+
+    /// Answers the requests for a place, by any method, by a closure, called on the starting thread.
+    public func on(_ place: String, _ reply: @escaping @Sendable (MockExchange) -> MockReply) { add(nil, place, .closure(reply)) }
+
     /// Answers every request of a method for a place; see ``on(_:_:_:)-(_,_,[MockReply])``.
     public func on(_ method: HTTPRequest.Method, _ place: String, _ reply: MockReply) { add(method, place, .replies([reply])) }
 
