@@ -20,6 +20,18 @@ extension Request {
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 
+    /// Starts a run that ends with its owner, an actor, and calls the closure inside it.
+    @discardableResult
+    public func start<Owner: RequestOwner & Actor>(
+        for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
+        onResult: @escaping @Sendable (isolated Owner, Result<Value, NetworkError>) -> Void
+    ) -> Run {
+        let origin = CodeOrigin(fileID, line)
+        var handlers = RunHandlers()
+        handlers.append(result: Callback(actor: owner, onResult, origin: origin))
+        return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
+    }
+
     // A tuple: see `Request+Closures.swift`.
     /// Starts a run that ends with its owner, which is tied to the actor this is called on: the closure is called there. After a cancel, or
     /// after the end of the owner or its bag, it is not called; ``onEnd`` is called where the owner is still there.

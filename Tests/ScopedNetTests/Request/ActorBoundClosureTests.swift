@@ -59,6 +59,26 @@ import Testing
         }
     }
 
+    actor Keeper: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        private(set) var heard: [String] = []
+
+        func load(_ session: Session) {
+            session.request("http://h/", decoder: .text).start(for: self) { keeper, result in keeper.heard.append("\(result)") }
+        }
+    }
+
+    @Test func anActorThatOwnsIsCalledInside() async throws {
+        try await withStage { session, stage in
+            let keeper = Keeper()
+            await keeper.load(session)
+            await stage.waitForStarts(1)
+            stage.succeed(stage.started[0])
+            await session.agent.waitUntilIdle()
+            #expect(await keeper.heard.count == 1)
+        }
+    }
+
     /// Says on which actor it died.
     final class Captured {
         let died: @Sendable () -> Void
