@@ -1,5 +1,3 @@
-internal import XCTest
-
 /// Makes an object, uses it, lets it go, and asserts that it dies (XCTest). In an asynchronous test await
 /// ``expectDeallocates(within:fileID:filePath:line:column:_:after:)``, which does the same.
 ///
@@ -17,7 +15,7 @@ public func assertDeallocates<Object: AnyObject>(
     try check.makeAndDrop(within: deadline, make, use)
     let whole = check
     check.census.waitRunningTheLoop(within: deadline) { whole.isOver }
-    if let failure = check.failure(after: deadline) { XCTFail(failure, file: file, line: line) }
+    if let failure = check.failure(after: deadline) { record(failure, Place(file, line)) }
 }
 
 /// Makes an owner, lets it start requests, lets it go, and asserts that they end with it (XCTest). In an asynchronous test await
@@ -41,8 +39,8 @@ public func assertScopeCancels<Owner: AnyObject>(
     try check.makeAndDrop(within: deadline, make, use)
     let whole = check
     check.census.waitRunningTheLoop(within: deadline) { whole.isOver }
-    if let failure = check.failure(after: deadline) { return XCTFail(failure, file: file, line: line) }
-    if let wire, let failure = Wire(wire).silenceRunningTheLoop(within: deadline) { XCTFail(failure, file: file, line: line) }
+    if let failure = check.failure(after: deadline) { return record(failure, Place(file, line)) }
+    if let wire, let failure = Wire(wire).silenceRunningTheLoop(within: deadline) { record(failure, Place(file, line)) }
 }
 
 /// Runs `body` several times and asserts that what is alive stops growing (XCTest). In an asynchronous test await
@@ -59,5 +57,5 @@ public func assertNoGrowth(
         census.waitRunningTheLoop(within: deadline) { census.liveCount <= expected }
         growth.endRound()
     }
-    if let failure = growth.failure { XCTFail(failure, file: file, line: line) }
+    if let failure = growth.failure { record(failure, Place(file, line)) }
 }

@@ -78,24 +78,32 @@ public func expectNoGrowth(
 }
 
 /// Where a check stands in a test.
-private struct Place {
-    let fileID: StaticString
+struct Place {
+    let fileID: String
     let filePath: StaticString
     let line: Int
     let column: Int
 
     init(_ fileID: StaticString, _ filePath: StaticString, _ line: Int, _ column: Int) {
-        self.fileID = fileID
+        self.fileID = "\(fileID)"
         self.filePath = filePath
         self.line = line
         self.column = column
     }
+
+    /// A place as XCTest has it: the folder of the file stands for its module.
+    init(_ file: StaticString, _ line: UInt) {
+        fileID = "\(file)".split(separator: "/").suffix(2).joined(separator: "/")
+        filePath = file
+        self.line = Int(line)
+        column = 1
+    }
 }
 
 /// Fails the test that runs, whichever of the two frameworks runs it.
-private func record(_ failure: String, _ place: Place) {
+func record(_ failure: String, _ place: Place) {
     guard Test.current == nil else {
-        let location = SourceLocation(fileID: "\(place.fileID)", filePath: "\(place.filePath)", line: place.line, column: place.column)
+        let location = SourceLocation(fileID: place.fileID, filePath: "\(place.filePath)", line: place.line, column: place.column)
         Issue.record(Comment(rawValue: failure), sourceLocation: location)
         return
     }
