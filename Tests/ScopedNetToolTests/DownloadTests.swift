@@ -66,7 +66,7 @@ import Testing
         try await withServer { server in
             server.on("/file", .ok("x"))
             let result = try await tool("download", "-o", folder.path("no/such/file"), server.url + "/file")
-            #expect(result.status == 23 && result.errors.contains("check that the folder exists"), "\(result)")
+            #expect(result.status == 23 && result.errors.contains("check that the folder is there"), "\(result)")
         }
     }
 

@@ -176,7 +176,7 @@ import Testing
         let result = try await tool("get", url + "/")
         #expect(result.status == 7)
         #expect(result.output == "")
-        #expect(result.errors.contains("check the port, and that the server runs"))
+        #expect(result.errors.contains("check the port, and that the server is running"))
         let json = try await tool("get", "--json", url + "/")
         #expect(json.status == 7 && json.output.contains(#""code":"connectionRefused""#) && json.output.contains(#""advice":"#))
     }
