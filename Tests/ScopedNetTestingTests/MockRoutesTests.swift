@@ -37,6 +37,14 @@ import Testing
         #expect(try place(routes, "http://h.test/item/7", base: nil) == "item/7")
     }
 
+    @Test func aPlaceIsReadAsTheURLOfARequestIs() throws {
+        let routes = routes([(.get, "a b?c=d e"), (.get, "HTTP://Other.test:80/x"), (.get, "http://user:secret@third.test/y")])
+        #expect(try place(routes, "http://hn.test/v0/a%20b?c=d%20e") == "a b?c=d e")
+        #expect(try place(routes, "http://other.test/x?page=2") == "HTTP://Other.test:80/x")
+        #expect(try place(routes, "http://third.test/y") == "http://user:secret@third.test/y")
+        #expect(try place(routes, "https://other.test/x") == nil)
+    }
+
     @Test func theMethodAndTheQueryAreLookedAt() throws {
         let routes = routes([(.post, "x"), (.get, "x?a=1"), (nil, "any")])
         #expect(try place(routes, "http://hn.test/v0/x", .get) == nil)

@@ -58,6 +58,8 @@ extension DeallocBag {
     /// Between two steps of a task the task is under way. Other work may start meanwhile; things that were put in by
     /// ``insert(_:)-(Cancellable)`` do not count. Of a request that was cancelled `onEnd` may still be to come:
     /// ``RequestAgent/waitUntilIdle()`` waits for that as well. Returns at once, too, when the task is cancelled.
+    ///
+    /// A task of the bag that calls this waits for itself, until it is cancelled.
     public func waitUntilIdle() async {
         while !Task.isCancelled, let ending = storage.nextEnding() {
             let (ends, end) = AsyncStream.makeStream(of: Never.self)

@@ -13,7 +13,7 @@ struct HSTSPolicy: Sendable, Equatable {
         var maxAge: Int64?
         var includesSubdomains = false
         var seen: Set<String> = []
-        for part in value.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: true) {
+        for part in Self.parts(of: value.utf8) {
             let directive = Self.trimmed(part)
             if directive.isEmpty { continue }
             let pieces = directive.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -32,6 +32,28 @@ struct HSTSPolicy: Sendable, Equatable {
         guard let maxAge else { return nil }
         self.maxAge = maxAge
         self.includesSubdomains = includesSubdomains
+    }
+
+    /// The text between semicolons; those in a quoted string are part of it.
+    private static func parts(of text: String.UTF8View) -> [Substring.UTF8View] {
+        var parts: [Substring.UTF8View] = []
+        var start = text.startIndex
+        var (isQuoted, isEscaped) = (false, false)
+        for index in text.indices {
+            if isEscaped {
+                isEscaped = false
+                continue
+            }
+            switch text[index] {
+            case UInt8(ascii: "\\"): isEscaped = isQuoted
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: ";") where !isQuoted:
+                parts.append(text[start..<index])
+                start = text.index(after: index)
+            default: break
+            }
+        }
+        return parts + [text[start...]]
     }
 
     /// Digits, possibly within quotes.

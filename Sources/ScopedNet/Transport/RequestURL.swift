@@ -55,6 +55,9 @@ public final class RequestURL: Sendable {
             throw .invalidURL(text, "it contains a space or control character")
         }
         guard !URLText.lacksHost(text) else { throw .invalidURL(text, "it has no host") }
+        guard !URLText.hasBackslashInAuthority(text) else {
+            throw .invalidURL(text, "there is a backslash before its path; in a name or password write %5C")
+        }
         // By us: libcurl, allowed to take spaces, leaves those of the credentials as they are.
         let text = isLenient ? text.replacing(" ", with: "%20") : text
         guard let handle = base?.handle.flatMap({ curl_url_dup($0) }) ?? curl_url() else {

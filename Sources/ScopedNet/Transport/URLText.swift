@@ -19,6 +19,15 @@ enum URLText {
         return rest.first.map { "/?#".utf8.contains($0) } ?? true
     }
 
+    /// A backslash in the authority, which RFC 3986 section 3.2 does not know: in `http://one\@two/` browsers read the host `one`, and libcurl `two`.
+    static func hasBackslashInAuthority(_ text: String) -> Bool {
+        guard text.utf8.contains(UInt8(ascii: "\\")) else { return false }
+        var rest = text.utf8[...]
+        if let scheme = scheme(of: text) { rest = text.utf8[scheme.endIndex...].dropFirst() }
+        guard rest.starts(with: "//".utf8) else { return false }
+        return rest.dropFirst(2).prefix { !"/?#".utf8.contains($0) }.contains(UInt8(ascii: "\\"))
+    }
+
     /// The mark of a query, and nothing behind it: another resource than without the mark (RFC 3986 section 6.2.3).
     static func endsInEmptyQuery(_ text: String) -> Bool {
         let end = text.utf8.firstIndex(of: UInt8(ascii: "#")) ?? text.utf8.endIndex

@@ -65,6 +65,19 @@ import Testing
         }
     }
 
+    /// Browsers read `one` for the host, and libcurl `two`.
+    @Test(arguments: [#"http://one\@two/"#, #"https://one\two/"#, #"//one\@two"#, #"http://a\b:c@two/x"#])
+    func aBackslashBeforeThePathIsRefused(text: String) throws {
+        let base = try RequestURL("http://a/b")
+        let error = #expect(throws: NetworkError.self) { _ = try RequestURL(text, relativeTo: base) }
+        #expect(error?.code == .invalidURL && error?.message.contains("%5C") == true)
+    }
+
+    @Test func aBackslashBehindTheHostIsSent() throws {
+        let url = try RequestURL(#"http://one/a\b?c\d"#)
+        #expect(url.host == "one" && url.string.contains("b?c"))
+    }
+
     @Test func spacesOfALocationAreEncodedWhereverTheyAre() throws {
         let base = try RequestURL("http://host/a/b")
         #expect(try RequestURL("c d?e f", relativeTo: base, isLenient: true).string == "http://host/a/c%20d?e%20f")

@@ -22,7 +22,8 @@ import Testing
     @Test(arguments: [
         ("max-age=31536000", 31_536_000, false), ("max-age=15768000 ; includeSubDomains", 15_768_000, true),
         ("max-age=\"60\"", 60, false), ("MAX-AGE=1;INCLUDESUBDOMAINS", 1, true), (" includeSubDomains;; max-age = 5 ;", 5, true),
-        ("max-age=60; preload; a=b; c=\"d\"", 60, false), ("max-age=0; includeSubDomains", 0, true),
+        ("max-age=60; preload; a=b; c=\"d\"", 60, false), ("a=\"b;c\"; max-age=7", 7, false), ("max-age=8; a=\"\\\";b\"", 8, false),
+        ("max-age=0; includeSubDomains", 0, true),
         ("max-age=99999999999999999999", 1 << 31, false),
     ]) func policiesOfRFC6797(_ text: String, _ maxAge: Int64, _ includesSubdomains: Bool) throws {
         let policy = try #require(HSTSPolicy(text))

@@ -2,9 +2,9 @@ import Foundation
 
 /// The kernel's own table of IPv4 connections (proc_net(5)).
 enum LocalSockets {
-    /// Connections to this port whose far end has not closed, as far as the near end knows.
-    static func established(to port: Int) -> Int {
-        let table = (try? String(contentsOfFile: "/proc/thread-self/net/tcp", encoding: .ascii)) ?? ""
+    /// Connections to this port whose far end has not closed, as far as the near end knows; nil where the table cannot be read just now.
+    static func established(to port: Int) -> Int? {
+        guard let table = try? String(contentsOfFile: "/proc/thread-self/net/tcp", encoding: .ascii) else { return nil }
         let suffix = ":" + String(format: "%04X", port)
         return table.split(separator: "\n").count { line in
             let words = line.split(separator: " ")
@@ -17,7 +17,7 @@ enum LocalSockets {
     static func waitForTheirEnd(at port: Int) async throws {
         var looksWithout = 0
         while looksWithout < 20 {
-            looksWithout = established(to: port) > 0 ? 0 : looksWithout + 1
+            looksWithout = established(to: port) == 0 ? looksWithout + 1 : 0
             try await Task.sleep(for: .milliseconds(1))
         }
     }
