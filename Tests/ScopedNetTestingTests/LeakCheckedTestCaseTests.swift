@@ -3,6 +3,16 @@ import Foundation
 @_spi(Transport) import ScopedNetTesting
 import XCTest
 
+/// An owner whose request starts in a task, after the call that makes the task.
+@MainActor private final class SteppedModel: RequestOwner {
+    nonisolated let deallocBag = DeallocBag()
+    private let session: Session
+
+    init(_ session: Session) { self.session = session }
+
+    func load() { deallocBag.task(for: self) { [session] in try await session.get("http://h/").value() } onSuccess: { _, _ in } }
+}
+
 /// The XCTest forms in XCTest itself.
 final class LeakCheckedTestCaseTests: CleanTestCase {
     // Made in `setUp`, let go in `tearDown`: not blamed.
@@ -36,6 +46,17 @@ final class LeakCheckedTestCaseTests: CleanTestCase {
         } after: {
             $0.load()
         }
+    }
+
+    @MainActor func testTheRequestOfATaskIsWaitedFor() {
+        let transport = MockTransport(unanswered: .wait)
+        let session = mockedSession(transport)
+        assertScopeCancels(within: .seconds(60)) {
+            SteppedModel(session)
+        } after: {
+            $0.load()
+        }
+        XCTAssertEqual(transport.cancellations.count, 1)
     }
 
     func testTheOtherEndSeesThemGo() throws {
