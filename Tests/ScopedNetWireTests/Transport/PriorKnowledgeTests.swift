@@ -11,7 +11,7 @@ struct PriorKnowledgeTests {
     private func withPlainHTTP2(_ test: (Wire) async throws -> Void) async throws {
         try await withWire(.init(protocols: [.http2])) {
             $0.options.httpVersion = .http2PriorKnowledge
-            $0.options.timeouts = Timeouts(connect: .seconds(20), firstByte: .seconds(20), idle: .seconds(20))
+            $0.options.timeouts = Timeouts(connect: .seconds(50), firstByte: .seconds(50), idle: .seconds(50))
         } _: {
             try await test($0)
         }
