@@ -14,7 +14,7 @@ public enum ProxyConfiguration: Sendable, Hashable {
     public struct Credentials: Sendable, Hashable {
         /// The name. One with a colon cannot be sent by Basic.
         public var user: String
-        /// The password. It is sent to the proxy alone, and and neither an error nor a description of this value shows it.
+        /// The password. It is sent to the proxy alone, and neither an error nor a description of this value shows it.
         public var password: String
         /// Whether they go out as Basic at once. Default: true. With false the first request of each connection is refused (407), and then
         /// answered by Digest where the proxy offers that, else by Basic; a name with a colon by Digest alone.
