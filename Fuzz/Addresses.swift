@@ -29,7 +29,7 @@
     else { return }
     let status = [301, 302, 303, 307, 308, 300, 304][choice % 7]
     let context = RedirectPolicy.Context(
-        status: status, location: target.string, visits: [.init(method: choice & 8 == 0 ? "GET" : "POST", url: base.string)],
+        status: status, location: target.string, visits: [.init(method: choice & 8 == 0 ? .get : .post, url: base.string)],
         hasBody: choice & 16 != 0, isBodyReplayable: choice & 32 != 0)
     guard case .follow(let next) = RedirectPolicy.default.decide(context) else { return }
     check(next.url.utf8.starts(with: "https://".utf8), "\(base.string) led to \(next.url)")

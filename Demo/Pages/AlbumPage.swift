@@ -20,7 +20,7 @@ final class AlbumPage {
 
     func open() {
         session.request("album/index")
-            .options { $0.retry = RetryPolicy(maxAttempts: 5) }
+            .retry(RetryPolicy(maxAttempts: 5))
             .start(in: bag)
 
         for number in 1...4 {

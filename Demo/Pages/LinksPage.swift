@@ -19,10 +19,8 @@ final class LinksPage {
     func open(_ urls: [String]) {
         for (number, url) in urls.enumerated() {
             session.download(url, to: folder.appending(path: "\(number)"))
-                .options { options in
-                    options.retry = .standard
-                    options.acceptsCompression = true
-                }
+                .retry(.standard)
+                .options { $0.acceptsCompression = true }
                 .onSuccess(for: self) { page, _ in page.fetched += 1 }
                 .onFailure(for: self) { page, error in page.problems.append((url, error)) }
                 .start(in: bag)

@@ -17,16 +17,9 @@ final class SearchPage {
     init(session: Session) { self.session = session }
 
     func textChanged(to text: String) {
-        var url = URLComponents()
-        url.path = "search"
-        url.queryItems = [URLQueryItem(name: "q", value: text)]
-
         isSearching = true
-        session.get(url.string ?? "search", as: Places.self)
-            .options { options in
-                options.repeats = .replaceRunning
-                options.repeats.key = "search"
-            }
+        session.get("search", query: ["q": text], as: Places.self)
+            .repeats(.replaceRunning, key: "search")
             .onSuccess(for: self) { page, places in page.matches = places.matches }
             .onEnd(for: self) { page, reason in
                 // A replaced search is not the end of searching.

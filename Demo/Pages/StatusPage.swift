@@ -20,7 +20,7 @@ final class StatusPage {
 
     func open() {
         session.request("status", decoder: .text)
-            .options { $0.retry = RetryPolicy(maxAttempts: 3) }
+            .retry(RetryPolicy(maxAttempts: 3))
             .onSuccess(for: self) { page, status in page.status = status }
             .start(in: bag)
 

@@ -179,7 +179,7 @@ struct HTMLReport {
         let status = trace.head.map { "\($0.status)" } ?? "–"
         return """
             <details class="row \(kind)"><summary>
-            <span class="name"><i class="\(kind)">\(mark)</i> <em>\(escaped(trace.method))</em> <b>\(escaped(short(trace.url)))</b>\(note(trace))</span>
+            <span class="name"><i class="\(kind)">\(mark)</i> <em>\(escaped(trace.method.rawValue))</em> <b>\(escaped(short(trace.url)))</b>\(note(trace))</span>
             <span class="num">\(status)</span><span class="num">\(bytes(trace))</span><span class="num">\(Format.time(trace.duration))</span>
             <span class="chart">\(grid(axis))\(closing(axis, closed))\(bars(trace, axis))</span>
             </summary>\(facts(trace))</details>

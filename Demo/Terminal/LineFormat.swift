@@ -124,7 +124,7 @@ struct LineFormat {
 
     private func lead(_ mark: String, _ colour: Style.Colour, _ trace: RunTrace, url: String? = nil) -> String {
         style(colour, mark) + " " + style(.dim, (trace.scope ?? "–").padded(to: Self.scopeWidth)) + " "
-            + trace.method.padded(to: Self.methodWidth) + " "
+            + trace.method.rawValue.padded(to: Self.methodWidth) + " "
             + short(url ?? trace.url).clippedInTheMiddle(to: urlWidth).padded(to: urlWidth) + " "
     }
 

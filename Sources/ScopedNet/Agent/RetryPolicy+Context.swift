@@ -15,7 +15,7 @@ extension RetryPolicy {
         public var silentReconnects: Int
         /// How the attempt ended.
         public var outcome: Outcome
-        /// Whether the method is idempotent; see ``isIdempotent(method:)``.
+        /// Whether sending the method twice has the effect of sending it once (RFC 9110 section 9.2.2).
         public var isIdempotent: Bool
         /// Whether the body can be sent again from its beginning. True when there is no body, or when none of it was read yet.
         public var isBodyReplayable: Bool
@@ -56,14 +56,6 @@ extension RetryPolicy {
             self.elapsed = elapsed
             self.random01 = random01
             self.budget = budget
-        }
-
-        /// Whether sending the method twice has the effect of sending it once (RFC 9110 section 9.2.2). Methods are case-sensitive.
-        public static func isIdempotent(method: String) -> Bool {
-            switch method {
-            case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
-            default: false
-            }
         }
     }
 }

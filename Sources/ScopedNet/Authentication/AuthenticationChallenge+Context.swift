@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 extension AuthenticationChallenge {
     /// A response with 401 or 407, and what is known about it: what a handler of challenges decides by.
     public struct Context: Sendable {
@@ -11,8 +13,8 @@ extension AuthenticationChallenge {
         public let response: ResponseHead
         /// Of the exchange that was refused, after any redirects, without userinfo.
         public let url: String
-        /// The method of the request that was refused, such as `GET`.
-        public let method: String
+        /// The method of the request that was refused.
+        public let method: HTTPRequest.Method
     }
 }
 

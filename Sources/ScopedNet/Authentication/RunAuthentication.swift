@@ -226,7 +226,7 @@ final class RunAuthentication {
             let context = AuthenticationChallenge.Context(
                 space: ProtectionSpace(origin: origin, realm: challenges.first?.realm ?? "", isProxy: isProxy), challenges: challenges,
                 previousFailureCount: (isProxy ? proxy : server).failures, response: head, url: url.description,
-                method: method.rawValue)
+                method: method)
             return .ask(handler, context)
         }
         return planWithoutAsking(challenges, origin, url, isProxy: isProxy, refused: refused, mayAsk: mayAsk)

@@ -22,7 +22,7 @@ extension RunCore {
     /// What the policy makes of the exchange.
     func nextExchange(_ next: RedirectPolicy.RedirectedRequest, to target: RequestURL) -> NextExchange {
         NextExchange(
-            url: target, method: HTTPRequest.Method(next.method) ?? .get,
+            url: target, method: next.method,
             fields: HTTPFields((drive.callersHeaders ?? exchange.headers).fields.filter { !next.drops($0.name.rawName) }),
             body: next.keepsBody ? exchange.body : nil)
     }
@@ -98,7 +98,7 @@ extension RunCore {
         let context = RedirectPolicy.Context(
             status: hop.head.status, location: url.string, visits: drive.visits + [hop.visit], setsCookie: hop.head["set-cookie"] != nil)
         let fields: HTTPFields
-        switch template.options.redirects.review(context, method: next.method.rawValue, fields: next.headers, proposed: proposed.headers) {
+        switch template.options.redirects.review(context, method: next.method, fields: next.headers, proposed: proposed.headers) {
         case .refuse(let reason): throw redirectError(code(of: reason), reason.description)
         case .accept(let accepted): fields = accepted
         }
@@ -110,7 +110,7 @@ extension RunCore {
             if let coding = exchange.body?.contentEncoding { changed.fields[.contentEncoding] = coding }
         } else {
             let bodyless = RedirectPolicy.RedirectedRequest(
-                method: next.method.rawValue, url: url.string, keepsBody: false, isSameOrigin: true, droppedNames: [])
+                method: next.method, url: url.string, keepsBody: false, isSameOrigin: true, droppedNames: [])
             changed.fields = HTTPFields(fields.filter { !bodyless.drops($0.name.rawName) })
         }
         return changed

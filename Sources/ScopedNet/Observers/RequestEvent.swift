@@ -119,8 +119,8 @@ extension Run {
         public let id: UInt64
         /// The ``Request`` object this is a run of.
         public let requestID: UInt64
-        /// The method of the request, such as `GET`.
-        public let method: String
+        /// The method of the request.
+        public let method: HTTPRequest.Method
         /// Without userinfo.
         public let url: String
         /// The fields the request was made with, the session's defaults among them. Secrets are not masked here.
@@ -137,7 +137,8 @@ extension Run {
         public let origin: String
 
         init(
-            id: UInt64, requestID: UInt64, method: String, url: String, headers: HTTPFields, scope: String?, release: ReleaseStrategy,
+            id: UInt64, requestID: UInt64, method: HTTPRequest.Method, url: String, headers: HTTPFields, scope: String?,
+            release: ReleaseStrategy,
             tag: String?, userInfo: [String: any Sendable], origin: String
         ) {
             self.id = id

@@ -347,7 +347,7 @@ extension RunCore {
         do throws(NetworkError) { try template.options.access.check(target, phase: .receiving) } catch {
             return .failed(redirectError(error.code, error.message))
         }
-        let visit = RedirectPolicy.Context.Visit(method: exchange.method.rawValue, url: exchange.url.string)
+        let visit = RedirectPolicy.Context.Visit(method: exchange.method, url: exchange.url.string)
         let context = RedirectPolicy.Context(
             status: head.status, location: target.string, visits: drive.visits + [visit], hasBody: exchange.body != nil,
             isBodyReplayable: canReplayBody, setsCookie: head["set-cookie"] != nil)

@@ -138,7 +138,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
         var feed: EventFeed?
         if wantsEvents || wantsProgress || !observers.isEmpty {
             let info = Run.Info(
-                id: id, requestID: requestID, method: template.method.rawValue, url: template.url.description,
+                id: id, requestID: requestID, method: template.method, url: template.url.description,
                 headers: template.fields, scope: scope ?? TaskScope.bag?.label, release: template.options.release,
                 tag: template.options.tag, userInfo: template.options.userInfo, origin: origin.description)
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)

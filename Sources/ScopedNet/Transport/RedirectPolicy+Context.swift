@@ -1,15 +1,17 @@
+public import HTTPTypes
+
 extension RedirectPolicy {
     /// All that a ``RedirectPolicy`` looks at: one response, and the requests that led to it.
     public struct Context: Sendable, Hashable {
         /// A request that was sent.
         public struct Visit: Sendable, Hashable {
-            /// The method, in capitals as it was sent.
-            public var method: String
+            /// The method that was sent.
+            public var method: HTTPRequest.Method
             /// Absolute.
             public var url: String
 
             /// Makes a visit.
-            public init(method: String, url: String) {
+            public init(method: HTTPRequest.Method, url: String) {
                 self.method = method
                 self.url = url
             }

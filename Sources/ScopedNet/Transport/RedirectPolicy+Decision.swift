@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 extension RedirectPolicy {
     /// What a ``RedirectPolicy`` decided. Each decision can be printed, because each one is an event.
     public enum Decision: Sendable, Hashable {
@@ -14,7 +16,7 @@ extension RedirectPolicy {
     /// The next request of a redirect, given as the differences to the one before it.
     public struct RedirectedRequest: Sendable, Hashable {
         /// The method to use.
-        public var method: String
+        public var method: HTTPRequest.Method
         /// The absolute URL. It has the fragment of the previous URL when `Location` had none (RFC 9110 section 10.2.2).
         public var url: String
         /// Whether the body is sent again.

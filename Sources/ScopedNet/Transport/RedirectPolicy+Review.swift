@@ -19,7 +19,9 @@ extension RedirectPolicy {
     ///   - fields: those the program wants sent.
     ///   - proposed: those it was shown.
     /// - Returns: the fields to send, or the reason to follow no further.
-    package func review(_ context: RedirectPolicy.Context, method: String, fields: HTTPFields, proposed: HTTPFields) -> RedirectReview {
+    package func review(_ context: RedirectPolicy.Context, method: HTTPRequest.Method, fields: HTTPFields, proposed: HTTPFields)
+        -> RedirectReview
+    {
         guard let last = context.visits.last, let location = context.location, let target = URLOrigin(location),
             target.scheme == "http" || target.scheme == "https"
         else { return .refuse(.unsupportedTarget) }

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// Which redirects are followed, and what the next request looks like (RFC 9110 section 15.4).
 ///
 /// - 301 and 302 turn POST into GET, as all clients do; 303 turns everything but HEAD into GET; 307 and 308 change nothing.
@@ -75,15 +77,15 @@ public struct RedirectPolicy: Sendable, Hashable {
                 droppedNames: isSameOrigin ? [] : sensitiveNames))
     }
 
-    private static func method(_ status: Int, _ method: String) -> String {
+    private static func method(_ status: Int, _ method: HTTPRequest.Method) -> HTTPRequest.Method {
         switch status {
-        case 301, 302: method == "POST" ? "GET" : method
-        case 303: method == "HEAD" ? "HEAD" : "GET"
+        case 301, 302: method == .post ? .get : method
+        case 303: method == .head ? .head : .get
         default: method
         }
     }
 
-    static func wasVisited(_ method: String, _ url: String, _ visits: [RedirectPolicy.Context.Visit]) -> Bool {
+    static func wasVisited(_ method: HTTPRequest.Method, _ url: String, _ visits: [RedirectPolicy.Context.Visit]) -> Bool {
         visits.contains { $0.method == method && withoutFragment($0.url) == withoutFragment(url) }
     }
 

@@ -109,7 +109,8 @@ private struct EntryWriter {
     private func request(url: String, _ exchange: RunTrace.Exchange?) -> HARDocument.Request {
         let url = mask?.maskedURL(url) ?? url
         return HARDocument.Request(
-            method: trace.method, url: url, httpVersion: version(exchange), headers: fields(trace.headers), queryString: query(url),
+            method: trace.method.rawValue, url: url, httpVersion: version(exchange), headers: fields(trace.headers),
+            queryString: query(url),
             headersSize: -1, bodySize: exchange?.bytesSent ?? 0)
     }
 

@@ -66,7 +66,7 @@ public struct RunTrace: Sendable, Identifiable {
     /// ``Run/Info/requestID``
     public let requestID: UInt64
     /// The method as asked for, before redirects.
-    public let method: String
+    public let method: HTTPRequest.Method
     /// As asked for, before redirects. Without userinfo.
     public let url: String
     /// The fields the request was made with, the session's defaults among them. Secrets are not masked here.

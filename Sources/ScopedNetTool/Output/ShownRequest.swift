@@ -4,7 +4,7 @@ import ScopedNet
 /// What `-v` shows as sent: a redirect makes another request of the run's, and so does a challenge that is answered.
 final class ShownRequest: Sendable {
     struct Exchange: Sendable {
-        var method: String
+        var method: HTTPRequest.Method
         var url: String
         var fields: HTTPFields
     }
@@ -20,7 +20,7 @@ final class ShownRequest: Sendable {
     /// The library asks, before it follows: nothing else says what the next request will be.
     func willFollow(_ hop: RequestHooks.RedirectProposal) {
         let request = hop.proposed
-        let exchange = Exchange(method: request.method.rawValue, url: request.url, fields: request.headers)
+        let exchange = Exchange(method: request.method, url: request.url, fields: request.headers)
         state.withLock { $0.next.append(exchange) }
     }
 

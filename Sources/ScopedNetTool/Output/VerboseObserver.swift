@@ -25,7 +25,7 @@ struct VerboseObserver: RequestObserver {
         case .started(let attempt):
             let exchange = request.started(event.run)
             let notes = attempt > 1 ? [note(event, "attempt \(attempt)")] : []
-            return notes + ["> \(exchange.method) \(mask.maskedURL(exchange.url))"] + lines(">", exchange.fields)
+            return notes + ["> \(exchange.method.rawValue) \(mask.maskedURL(exchange.url))"] + lines(">", exchange.fields)
         case .headReceived(let head), .informational(let head):
             return ["< \(head)".printable] + lines("<", head.headers)
         default:

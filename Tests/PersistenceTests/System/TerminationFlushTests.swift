@@ -18,23 +18,23 @@ import Testing
         }
     }
 
-    private var handler: Int {
+    private static var handler: Int {
         var action = sigaction()
         sigaction(SIGUSR2, nil, &action)
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
     }
 
     @Test func thereIsOneAndItPutsBackWhatWas() async throws {
-        let former = handler
+        let former = Self.handler
         let store = Store(folder.configuration())
         do {
             let flush = await install([store])
-            #expect(handler != former)
+            #expect(Self.handler != former)
             let error = #expect(throws: StoreError.self) { try TerminationFlush([], signals: [SIGUSR2]) }
             #expect(error?.code == .unavailable)
             withExtendedLifetime(flush) {}
         }
-        #expect(handler == former)
+        #expect(Self.handler == former)
         let again = await install([store])
         withExtendedLifetime(again) {}
         await store.close()
@@ -48,10 +48,10 @@ import Testing
             let late: Int
             do {
                 let flush = await install([store])
-                late = handler
+                late = Self.handler
                 withExtendedLifetime(flush) {}
             }
-            #expect(handler != late)
+            #expect(Self.handler != late)
             while TerminationFlush.isInstalled { await Task.yield() }
             unsafeBitCast(late, to: (@convention(c) (Int32) -> Void).self)(SIGUSR2)
             // Some thread takes it; this one may have it blocked.
@@ -71,16 +71,16 @@ import Testing
     @Test func aSecondSignalBehindTheFirstIsSentOnToo() async throws {
         try await withCountedSignal(SIGURG) { second in
             try await withCountedSignal { first in
-                for round in 1...200 {
-                    let flush = await install([])
-                    let note = unsafeBitCast(handler, to: (@convention(c) (Int32) -> Void).self)
-                    note(SIGUSR2)
-                    while TerminationFlush.isPending {}
-                    note(SIGURG)
-                    while (first() < round || second() < round) && !Task.isCancelled { await Task.yield() }
-                    withExtendedLifetime(flush) {}
-                    guard first() == round, second() == round else { break }
+                // On a thread of its own: each yield on the pool of tasks waits for those of all other suites.
+                let rounds = await withCheckedContinuation { continuation in
+                    let hasThread = SystemThread.spawn(name: "test-signals") {
+                        var rounds = 0
+                        while rounds < 200, Self.meetsBoth(rounds + 1, first, second) { rounds += 1 }
+                        continuation.resume(returning: rounds)
+                    }
+                    if !hasThread { continuation.resume(returning: 0) }
                 }
+                #expect(rounds == 200)
                 #expect(first() == 200)
                 #expect(second() == 200)
                 #expect(!TerminationFlush.isPending)
@@ -88,9 +88,29 @@ import Testing
         }
     }
 
+    /// - Returns: false when one of both has not been sent on within 30 seconds.
+    private static func meetsBoth(_ round: Int, _ first: () -> Int, _ second: () -> Int) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(30)
+        var flush: TerminationFlush?
+        repeat {
+            flush = try? TerminationFlush([], signals: [SIGUSR2])
+            if flush == nil { sched_yield() }
+        } while flush == nil && .now < deadline
+        guard let flush else { return false }
+        let note = unsafeBitCast(handler, to: (@convention(c) (Int32) -> Void).self)
+        note(SIGUSR2)
+        while TerminationFlush.isPending, .now < deadline {}
+        note(SIGURG)
+        while first() < round || second() < round, .now < deadline { sched_yield() }
+        withExtendedLifetime(flush) {}
+        return first() == round && second() == round
+    }
+
     /// Somebody else handles the signal, and counts.
-    private func withCountedSignal(_ signal: Int32 = SIGUSR2, _ body: (() -> Int) async throws -> Void) async throws {
-        let count = { signal == SIGUSR2 ? signals.load(ordering: .sequentiallyConsistent) : others.load(ordering: .sequentiallyConsistent) }
+    private func withCountedSignal(_ signal: Int32 = SIGUSR2, _ body: (@escaping @Sendable () -> Int) async throws -> Void) async throws {
+        let count: @Sendable () -> Int = {
+            signal == SIGUSR2 ? signals.load(ordering: .sequentiallyConsistent) : others.load(ordering: .sequentiallyConsistent)
+        }
         signals.store(0, ordering: .sequentiallyConsistent)
         others.store(0, ordering: .sequentiallyConsistent)
         var (action, former) = (sigaction(), sigaction())

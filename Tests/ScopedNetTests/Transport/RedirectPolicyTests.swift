@@ -1,11 +1,12 @@
 import CleanSlate
+import HTTPTypes
 import Testing
 
 @testable import ScopedNet
 
 @Suite(.leavesNothing) struct RedirectPolicyTests {
     private func context(
-        _ status: Int = 302, _ method: String = "GET", from url: String = "https://a.example/1",
+        _ status: Int = 302, _ method: HTTPRequest.Method = .get, from url: String = "https://a.example/1",
         to location: String? = "https://a.example/2", hasBody: Bool = false, isBodyReplayable: Bool = true
     ) -> RedirectPolicy.Context {
         RedirectPolicy.Context(
@@ -23,16 +24,17 @@ import Testing
 
     // MARK: Method and body
 
-    @Test(arguments: [
-        (301, "GET", "GET", true), (301, "HEAD", "HEAD", true), (301, "POST", "GET", false), (301, "PUT", "PUT", true),
-        (301, "DELETE", "DELETE", true), (301, "PATCH", "PATCH", true),
-        (302, "GET", "GET", true), (302, "HEAD", "HEAD", true), (302, "POST", "GET", false), (302, "PUT", "PUT", true),
-        (303, "GET", "GET", true), (303, "HEAD", "HEAD", true), (303, "POST", "GET", false), (303, "PUT", "GET", false),
-        (303, "DELETE", "GET", false),
-        (307, "GET", "GET", true), (307, "POST", "POST", true), (307, "PUT", "PUT", true),
-        (308, "GET", "GET", true), (308, "POST", "POST", true), (308, "PATCH", "PATCH", true),
-    ])
-    func methods(_ status: Int, _ method: String, _ expected: String, _ keepsBody: Bool) throws {
+    @Test(
+        arguments: [
+            (301, .get, .get, true), (301, .head, .head, true), (301, .post, .get, false), (301, .put, .put, true),
+            (301, .delete, .delete, true), (301, .patch, .patch, true),
+            (302, .get, .get, true), (302, .head, .head, true), (302, .post, .get, false), (302, .put, .put, true),
+            (303, .get, .get, true), (303, .head, .head, true), (303, .post, .get, false), (303, .put, .get, false),
+            (303, .delete, .get, false),
+            (307, .get, .get, true), (307, .post, .post, true), (307, .put, .put, true),
+            (308, .get, .get, true), (308, .post, .post, true), (308, .patch, .patch, true),
+        ] as [(Int, HTTPRequest.Method, HTTPRequest.Method, Bool)])
+    func methods(_ status: Int, _ method: HTTPRequest.Method, _ expected: HTTPRequest.Method, _ keepsBody: Bool) throws {
         let with = try followed(RedirectPolicy.default.decide(context(status, method, hasBody: true)))
         #expect(with.method == expected)
         #expect(with.keepsBody == keepsBody)
@@ -54,7 +56,7 @@ import Testing
     }
 
     @Test func fieldsOfADroppedBodyGo() throws {
-        let dropped = try followed(RedirectPolicy.default.decide(context(303, "POST", hasBody: true)))
+        let dropped = try followed(RedirectPolicy.default.decide(context(303, .post, hasBody: true)))
         for name in [
             "Content-Type", "content-length", "Content-Encoding", "Content-Language", "Content-MD5", "Transfer-Encoding", "Expect",
             "Trailer", "Digest",
@@ -62,7 +64,7 @@ import Testing
             #expect(dropped.drops(name), "\(name)")
         }
         for name in ["Accept", "Authorization", "Cookie", "X-Content-Type", "Range"] { #expect(!dropped.drops(name), "\(name)") }
-        let kept = try followed(RedirectPolicy.default.decide(context(307, "POST", hasBody: true)))
+        let kept = try followed(RedirectPolicy.default.decide(context(307, .post, hasBody: true)))
         #expect(!kept.drops("Content-Type"))
     }
 
@@ -122,7 +124,7 @@ import Testing
     /// libcurl takes the Windows form of a name; an origin that cannot be read is no reason to give encryption up.
     @Test func aNameWithABackslashIsStillHTTPS() {
         let down = RedirectPolicy.Context(
-            status: 302, location: "http://a.example/", visits: [.init(method: "GET", url: "https://CORP\\ann:pw@a.example/x")])
+            status: 302, location: "http://a.example/", visits: [.init(method: .get, url: "https://CORP\\ann:pw@a.example/x")])
         #expect(RedirectPolicy.default.decide(down) == .fail(.downgrade))
     }
 
@@ -135,7 +137,7 @@ import Testing
 
     private func chain(_ count: Int) -> RedirectPolicy.Context {
         var context = context(to: "https://a.example/next")
-        context.visits = (0..<count).map { .init(method: "GET", url: "https://a.example/\($0)") }
+        context.visits = (0..<count).map { .init(method: .get, url: "https://a.example/\($0)") }
         return context
     }
 
@@ -148,13 +150,13 @@ import Testing
     @Test func aCircleIsNoticed() {
         var there = context(to: "https://a.example/1#part")
         #expect(RedirectPolicy.default.decide(there) == .fail(.loop))
-        there.visits.append(.init(method: "GET", url: "https://a.example/2"))
+        there.visits.append(.init(method: .get, url: "https://a.example/2"))
         #expect(RedirectPolicy.default.decide(there) == .fail(.loop))
     }
 
     @Test func theSameURLWithAnotherMethodIsNoCircle() throws {
-        let form = context(303, "POST", to: "https://a.example/1", hasBody: true)
-        #expect(try followed(RedirectPolicy.default.decide(form)).method == "GET")
+        let form = context(303, .post, to: "https://a.example/1", hasBody: true)
+        #expect(try followed(RedirectPolicy.default.decide(form)).method == .get)
     }
 
     @Test func aCookieMayBreakTheCircle() throws {

@@ -9,10 +9,11 @@ import Testing
     private let fields: HTTPFields = [.authorization: "secret", .cookie: "a=1", .accept: "text/plain"]
 
     private func review(
-        _ url: String?, from: String = "https://h/a", method: String = "GET", policy: RedirectPolicy = .default, setsCookie: Bool = false,
+        _ url: String?, from: String = "https://h/a", method: HTTPRequest.Method = .get, policy: RedirectPolicy = .default,
+        setsCookie: Bool = false,
         proposed: HTTPFields? = nil
     ) -> RedirectReview {
-        let visits = [RedirectPolicy.Context.Visit(method: "GET", url: from)]
+        let visits = [RedirectPolicy.Context.Visit(method: .get, url: from)]
         return policy.review(
             RedirectPolicy.Context(status: 302, location: url, visits: visits, setsCookie: setsCookie), method: method, fields: fields,
             proposed: proposed ?? fields)
@@ -56,7 +57,7 @@ import Testing
     @Test func circlesAreNoticed() {
         #expect(review("https://h/a") == .refuse(.loop))
         #expect(review("https://h/a#part") == .refuse(.loop))
-        #expect(review("https://h/a", method: "POST") == .accept(fields))
+        #expect(review("https://h/a", method: .post) == .accept(fields))
         // Another answer may well come now.
         #expect(review("https://h/a", setsCookie: true) == .accept(fields))
     }

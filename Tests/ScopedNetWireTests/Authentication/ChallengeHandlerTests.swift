@@ -35,7 +35,7 @@ import Testing
             #expect(first.challenges.map(\.scheme) == ["basic"])
             #expect(first.response.status == 401)
             #expect(first.url == wire.url + "/a")
-            #expect(first.method == "GET")
+            #expect(first.method == .get)
             #expect(wire.server.requests.count == 4)
         }
     }

@@ -89,6 +89,39 @@ import Testing
         }
     }
 
+    /// The thread of the copy is inside the cache's disk, and the run has ended without it.
+    @Test func aRunWithoutItsCopyIsGoneBeforeTheDiskReturns() async throws {
+        let sealing = SlowSealing()
+        try await withCache { _ in
+        } store: {
+            $0.sealing = sealing
+            $0.limits.inlineBodyBytes = 0
+            $0.limits.readTimeout = .milliseconds(200)
+        } _: { cached async throws in
+            defer { sealing.goOn() }
+            cached.server.on("/", ScriptedResponse.ok(.bytes(Array(bytes(300_000)))).header("Cache-Control", "max-age=60"))
+            sealing.hang()
+            weak var core: RunCore?
+            do {
+                let run = cached.wire.session.download(cached.server.url + "/", to: target("a")).start()
+                core = run.core
+                // A download that waits for the copy would keep the test.
+                let rescue = Task {
+                    try await Task.sleep(for: .seconds(20))
+                    sealing.goOn()
+                }
+                await cached.wire.agent.waitUntilIdle()
+                rescue.cancel()
+            }
+            #expect(!cached.cache.copies.admits)
+            // The thread that ended it may hold it for a moment.
+            let deadline = ContinuousClock.now + .seconds(20)
+            while core != nil, .now < deadline { await Task.yield() }
+            #expect(core == nil)
+            #expect(!cached.cache.copies.admits)
+        }
+    }
+
     /// Longer than a disk may take to answer, and a piece at a time.
     @Test func aCopyThatGetsOnIsWaitedFor() async throws {
         let sealing = SlowSealing(pause: 10_000)

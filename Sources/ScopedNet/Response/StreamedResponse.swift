@@ -1,0 +1,121 @@
+public import FoundationEssentials
+
+/// The head of a response whose body is still to come.
+public struct StreamedResponse: Sendable {
+    /// Status and fields.
+    public let head: ResponseHead
+    /// The body, content codings undone. Iterate it once.
+    public let bytes: StreamedResponse.Bytes
+    /// The run behind it: cancel, suspend, status.
+    public var run: Run { bytes.run }
+}
+
+extension StreamedResponse {
+    /// A body in pieces, as they arrive. One iteration only; ending it early stops the transfer.
+    public struct Bytes: AsyncSequence, Sendable {
+        /// A piece of the body.
+        public typealias Element = Data
+        /// Each error is one of the library.
+        public typealias Failure = NetworkError
+
+        fileprivate let guardian: StreamGuardian
+        fileprivate let coding: String?
+        fileprivate let limits: DecodingLimits
+        let run: Run
+        package var bodyStream: BodyStream { guardian.stream }
+        var source: Source { Source(template: run.core.template, runID: run.id, attempt: run.core.attemptNumber) }
+
+        /// The request that the body answers, for the errors of its readers. It holds no run.
+        struct Source: Sendable {
+            let template: RequestTemplate
+            let runID: UInt64
+            let attempt: Int
+
+            func named(_ error: NetworkError) -> NetworkError { error.asked(template.method, template.url) }
+        }
+
+        init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {
+            guardian = StreamGuardian(stream, run.core)
+            self.run = run
+            self.coding = coding
+            self.limits = limits
+        }
+
+        /// Begins to read.
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(guardian: guardian, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, source: source)
+        }
+
+        /// A reader of the body. Its end stops the transfer.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private let guardian: StreamGuardian
+            private let decoder: ContentDecoder?
+            private let source: Source
+            private var isOver = false
+            /// The rest of the latest piece off the wire, until all that comes of it was given out.
+            private var pending: Data?
+
+            fileprivate init(guardian: StreamGuardian, decoder: ContentDecoder?, source: Source) {
+                self.guardian = guardian
+                self.decoder = decoder
+                self.source = source
+            }
+
+            /// The next piece: 1 to `window` bytes, however far the body expands while its coding is undone.
+            ///
+            /// - Throws: ``NetworkError``, also when the transfer ends too early; never a short body without an error.
+            public mutating func next() async throws(NetworkError) -> Data? {
+                while !isOver {
+                    if let piece = try nextOfPending() { return piece }
+                    do throws(NetworkError) { pending = try await guardian.stream.next() } catch { throw source.named(error) }
+                    guard pending == nil else { continue }
+                    isOver = true
+                    do throws(ContentDecodingError) { try decoder?.finish() } catch {
+                        throw source.named(NetworkError(error, runID: source.runID, attempt: source.attempt))
+                    }
+                }
+                return nil
+            }
+
+            private mutating func nextOfPending() throws(NetworkError) -> Data? {
+                guard var rest = pending else { return nil }
+                // A wire piece of kilobytes can become thousands of these: a reader that was cancelled gets none of the others.
+                if let error = guardian.stream.cancellation(of: source.runID) {
+                    isOver = true
+                    throw source.named(error)
+                }
+                let window = guardian.stream.window
+                let piece: Data
+                if let decoder {
+                    do throws(ContentDecodingError) { piece = try decoder.takeNext(of: &rest, upTo: window) } catch {
+                        isOver = true
+                        guardian.stream.abandon(.explicit)
+                        throw source.named(NetworkError(error, runID: source.runID, attempt: source.attempt))
+                    }
+                    // A full piece says that there may be more, also where nothing of the input is left.
+                    pending = piece.count == window ? rest : nil
+                } else {
+                    // A slice would begin at an index that is not 0, which trips readers up.
+                    piece = rest.count <= window && rest.startIndex == 0 ? rest : Data(rest.prefix(window))
+                    rest = rest.dropFirst(piece.count)
+                    pending = rest.isEmpty ? nil : rest
+                }
+                return piece.isEmpty ? nil : piece
+            }
+
+            /// The next piece, without leaving the caller's actor first.
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws(NetworkError) -> Data? { try await next() }
+        }
+    }
+}
+
+/// Stops the run when the last sequence and iterator are gone before the end of the body.
+private final class StreamGuardian: Sendable {
+    let stream: BodyStream
+    init(_ stream: BodyStream, _ run: RunCore) {
+        self.stream = stream
+        // The run that is stopped by its reader was cancelled; it did not fail.
+        stream.whenAbandoned { _ = run.cancel($0) }
+    }
+    deinit { stream.abandon(.explicit) }
+}
