@@ -152,16 +152,16 @@ struct DestinationHookTests {
         struct Refusal: Error {}
         try await withWire { wire async throws in
             wire.server.on("/", .ok("there"))
-            func failure(_ answer: @escaping @Sendable () throws -> URL) async throws -> NetworkError.Code {
+            func code(_ answer: @escaping @Sendable () throws -> URL) async throws -> NetworkError.Code {
                 try await wire.session.download(wire.url + "/", to: file("a")).chooseDestination { _ in try answer() }.failure().code
             }
             let remote = try #require(URL(string: "https://h/file"))
-            #expect(try await failure { remote } == .invalidOption)
+            #expect(try await code { remote } == .invalidOption)
             let odd = try #require(URL(string: "file:///tmp/a%00b"))
-            #expect(try await failure { odd } == .fileUnwritable)
-            #expect(try await failure { throw Refusal() } == .hookFailed)
+            #expect(try await code { odd } == .fileUnwritable)
+            #expect(try await code { throw Refusal() } == .hookFailed)
             let lost = file("no/such/folder")
-            #expect(try await failure { lost } == .fileUnwritable)
+            #expect(try await code { lost } == .fileUnwritable)
             #expect(folder.names.isEmpty)
         }
     }
