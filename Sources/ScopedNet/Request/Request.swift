@@ -77,7 +77,7 @@ public final class Request<Value: Sendable>: Sendable {
     package var currentOptions: RequestOptions { currentDescription.options.value }
     package var currentBody: RequestBody? { currentDescription.body }
     /// What it was made of cannot be sent: the next start fails with this.
-    package func refuse(_ error: NetworkError) { changeDescription { $0.with(.failure(error)) } }
+    package func refuse(_ error: NetworkError) { changeDescription { $0.with(error) } }
 
     package func arm(_ change: (inout RunHandlers) -> Void) {
         state.withLock { change(&$0.armed) }

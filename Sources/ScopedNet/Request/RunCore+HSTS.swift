@@ -45,10 +45,3 @@ extension RunCore {
         if let first = fields.first { hsts.receive(first, from: exchange.url.host) }
     }
 }
-
-extension RequestDescription {
-    fileprivate func with(url: String) -> RequestDescription {
-        RequestDescription(
-            url: url, method: method, headers: headers, body: body, options: options, destination: destination, headerError: headerError)
-    }
-}

@@ -13,6 +13,12 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
     private var refusals: [(name: Name, error: NetworkError)] = []
     /// The first mistake.
     var refusal: NetworkError? { refusals.first?.error }
+    /// The mistakes alone, without any field.
+    var mistakes: HeaderFields {
+        var mistakes = self
+        mistakes.fields = HTTPFields()
+        return mistakes
+    }
 
     /// Makes none.
     public init() { fields = HTTPFields() }

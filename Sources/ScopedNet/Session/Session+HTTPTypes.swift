@@ -38,7 +38,7 @@ extension Request {
     /// - Throws: ``NetworkError``, as the start would fail: a URL that cannot be resolved, a field with a line end.
     public func httpRequest() throws(NetworkError) -> HTTPRequest {
         let description = currentDescription
-        if let error = description.headerError { throw error }
+        if let error = description.failure { throw error }
         let url = try session.url(description.url)
         return HTTPRequest(
             method: description.method, scheme: url.scheme, authority: url.authority, path: url.target, headerFields: description.headers)

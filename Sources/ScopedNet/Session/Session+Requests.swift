@@ -46,12 +46,16 @@ package final class RequestDescription: Sendable {
     let body: RequestBody?
     let destination: String?
     let options: OptionsBox
-    /// A field that was refused when it was set; the next start fails with it.
-    let headerError: NetworkError?
+    /// A mistake that was made when the request was described, other than in a header field.
+    private let mistake: NetworkError?
+    /// The fields that were refused when they were set; no others.
+    private let refused: HeaderFields
+    /// The next start fails with it.
+    var failure: NetworkError? { mistake ?? refused.refusal }
 
     init(
         url: String, method: HTTPRequest.Method, headers: HTTPFields, body: RequestBody?, options: OptionsBox, destination: String?,
-        headerError: NetworkError? = nil
+        mistake: NetworkError? = nil, refused: HeaderFields = [:]
     ) {
         self.url = url
         self.method = method
@@ -59,7 +63,8 @@ package final class RequestDescription: Sendable {
         self.body = body
         self.options = options
         self.destination = destination
-        self.headerError = headerError
+        self.mistake = mistake
+        self.refused = refused
     }
 
     /// With its body in bytes, where that is a JSON value that waits for the session's coding.
@@ -67,24 +72,35 @@ package final class RequestDescription: Sendable {
         guard let body, body.isDeferred else { return self }
         return RequestDescription(
             url: url, method: method, headers: headers, body: body.resolved(with: coding), options: options, destination: destination,
-            headerError: headerError)
+            mistake: mistake, refused: refused)
     }
 
     func with(_ options: RequestOptions) -> RequestDescription {
         RequestDescription(
             url: url, method: method, headers: headers, body: body, options: OptionsBox(options), destination: destination,
-            headerError: headerError)
+            mistake: mistake, refused: refused)
     }
 
-    func with(_ field: Result<HTTPField, NetworkError>) -> RequestDescription {
-        var headers = headers
-        var refusal = headerError
-        switch field {
-        case .success(let field): headers[field.name] = field.value
-        case .failure(let error): refusal = refusal ?? error
-        }
+    func with(url: String) -> RequestDescription {
+        RequestDescription(
+            url: url, method: method, headers: headers, body: body, options: options, destination: destination, mistake: mistake,
+            refused: refused)
+    }
+
+    /// With a header field; what was refused of its name before counts no more.
+    func with(_ name: String, _ value: String) -> RequestDescription {
+        var (headers, refused) = (headers, refused)
+        refused[HeaderFields.Name(name)] = value
+        if let field = refused.fields.first { headers[field.name] = field.value }
         return RequestDescription(
-            url: url, method: method, headers: headers, body: body, options: options, destination: destination, headerError: refusal)
+            url: url, method: method, headers: headers, body: body, options: options, destination: destination, mistake: mistake,
+            refused: refused.mistakes)
+    }
+
+    func with(_ error: NetworkError) -> RequestDescription {
+        RequestDescription(
+            url: url, method: method, headers: headers, body: body, options: options, destination: destination, mistake: mistake ?? error,
+            refused: refused)
     }
 }
 

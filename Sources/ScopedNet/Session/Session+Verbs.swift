@@ -206,14 +206,15 @@ extension Session {
         _ method: HTTPRequest.Method, _ url: some URLConvertible, _ query: Parameters, _ headers: HeaderFields, _ body: RequestBody?,
         _ decoder: ResponseDecoder<Value>, _ origin: CodeOrigin, destination: String? = nil, failure: NetworkError? = nil
     ) -> Request<Value> {
-        var failure = failure ?? headers.refusal
+        var failure = failure
         var url = url.urlReference
         do throws(NetworkError) { url = try QuerySerializer.standard.appending(query, to: url) } catch { failure = failure ?? error }
         return Request(
             session: self, decoder: decoder,
             description: RequestDescription(
                 url: url, method: method, headers: accepting(decoder.mediaType, headers.fields), body: body,
-                options: destination == nil ? defaultOptions : downloadOptions, destination: destination, headerError: failure),
+                options: destination == nil ? defaultOptions : downloadOptions, destination: destination, mistake: failure,
+                refused: headers.mistakes),
             origin: origin)
     }
 

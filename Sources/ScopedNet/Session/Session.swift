@@ -122,7 +122,7 @@ public final class Session: Sendable {
 
     /// The template of a request, made once for each URL when the request adds nothing to the session's defaults.
     func template(_ description: RequestDescription) throws(NetworkError) -> RequestTemplate {
-        if let error = description.headerError { throw error }
+        if let error = description.failure { throw error }
         if let upgraded = try upgradedTemplate(description) { return upgraded }
         let isPlain =
             description.options === defaultOptions && description.body == nil && description.method == .get && description.headers.isEmpty

@@ -42,6 +42,17 @@ struct VerbTests {
         #expect(fields.refusal != nil)
     }
 
+    @Test func settingAFieldOfARequestAnewTakesItsMistakeAway() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a", .ok())
+            _ = try await house.session.get("a", headers: ["X-Key": "a\r\nb"]).header("x-key", "one").value()
+            _ = try await house.session.get("a").header("X-Key", "a\nb").header("X-Key", "two").value()
+            #expect(house.server.requests.map { $0["x-key"] } == ["one", "two"])
+            let error = try await house.session.get("a", headers: ["a b": "c"]).header("X-Key", "three").header("X-Key", "a\nb").failure()
+            #expect(error.code == .invalidHeader && error.message.contains("a b"))
+        }
+    }
+
     // REQ-18, REQ-19
     @Test func aQueryGoesToTheBaseURL() async throws {
         try await withAPI { house in
