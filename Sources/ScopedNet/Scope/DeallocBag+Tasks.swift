@@ -33,7 +33,7 @@ extension DeallocBag {
         priority: TaskPriority? = nil, _ steps: @escaping () async throws -> Value, onSuccess: @escaping (Owner, Value) -> Void,
         onFailure: @escaping (Owner, any Error) -> Void = { _, _ in }
     ) -> Task<Void, Never> {
-        let part = isRunning.map { RunningFlags.begin(owner, $0) }
+        let part = isRunning.map { RunningFlags.begin(owner, $0, on: ObjectIdentifier(isolation)) }
         if let isRunning { owner[keyPath: isRunning] = true }
         let storage = storage
         return task(priority: priority) { [weak owner] in
@@ -43,13 +43,23 @@ extension DeallocBag {
             do { result = .success(try await steps()) } catch { result = .failure(error) }
             let isLast = part.map { RunningFlags.end($0) } ?? false
             guard let owner else { return }
-            if let isRunning, isLast { owner[keyPath: isRunning] = false }
+            if let isRunning, let part, isLast { Self.lower(isRunning, part, owner, on: ObjectIdentifier(isolation)) }
             guard !storage.isClosed, !Task.isCancelled else { return }
             switch result {
             case .success(let value): onSuccess(owner, value)
             case .failure(let error): if !error.isCancellation { onFailure(owner, error) }
             }
         }
+    }
+
+    /// The last task of a flag has ended.
+    private static func lower<Owner: AnyObject>(
+        _ path: ReferenceWritableKeyPath<Owner, Bool>, _ part: RunningFlags.Part, _ owner: Owner, on actor: ObjectIdentifier
+    ) {
+        // A class and its subclass have two key paths for one property, and nothing but its value tells that they are the same.
+        let others = RunningFlags.others(than: part, on: actor).filter { owner[keyPath: $0] as? Bool == true }
+        owner[keyPath: path] = false
+        if others.contains(where: { owner[keyPath: $0] as? Bool == false }) { owner[keyPath: path] = true }
     }
 
     /// Returns when no request and no task of this bag, or of a bag in it, is under way, and the closures of those that have ended by

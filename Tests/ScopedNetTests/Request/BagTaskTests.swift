@@ -87,6 +87,43 @@ import Testing
         }
     }
 
+    @MainActor class Base: RequestOwner {
+        nonisolated let deallocBag = DeallocBag()
+        var isLoading = false { didSet { if oldValue != isLoading { changes.append(isLoading) } } }
+        var isSaving = false
+        var changes: [Bool] = []
+
+        func load(_ steps: @escaping () async throws -> Void) -> Task<Void, Never> {
+            deallocBag.task(for: self, isRunning: \.isLoading, steps) { _, _ in }
+        }
+    }
+
+    @MainActor final class Derived: Base {
+        func loadMore(_ steps: @escaping () async throws -> Void) -> Task<Void, Never> {
+            deallocBag.task(for: self, isRunning: \.isLoading, steps) { _, _ in }
+        }
+
+        func save(_ steps: @escaping () async throws -> Void) -> Task<Void, Never> {
+            deallocBag.task(for: self, isRunning: \.isSaving, steps) { _, _ in }
+        }
+    }
+
+    /// To the compiler they have two key paths.
+    @Test func aClassAndItsSubclassShareASpinner() async {
+        let page = Derived()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let first = page.load { for await _ in gate {} }
+        await page.loadMore {}.value
+        #expect(page.isLoading)
+        await page.save { #expect(page.isSaving) }.value
+        #expect(!page.isSaving && page.isLoading)
+        open.finish()
+        await first.value
+        #expect(!page.isLoading && page.changes.first == true && page.changes.last == false)
+        await page.loadMore {}.value
+        #expect(!page.isLoading)
+    }
+
     @Test func theStepsDoNotKeepTheOwner() async throws {
         try await withStage { session, transport async throws in
             var page: Page? = Page(session: session)
