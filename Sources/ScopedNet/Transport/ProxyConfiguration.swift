@@ -29,6 +29,35 @@ public enum ProxyConfiguration: Sendable, Hashable {
     }
 }
 
+extension ProxyConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The case and its values, with the user and password of the URL masked.
+    public var description: String {
+        switch self {
+        case .environment: "environment"
+        case .none: "none"
+        case .explicit(let url, let credentials, let bypass):
+            "explicit(url: \"\(Self.masked(url))\", credentials: \(credentials.map { "\($0)" } ?? "nil"), bypass: \(bypass))"
+        }
+    }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// The values as `dump` prints them, with the user and password of the URL masked.
+    public var customMirror: Mirror {
+        guard case .explicit(let url, let credentials, let bypass) = self else { return Mirror(self, children: []) }
+        return Mirror(
+            self, children: ["url": Self.masked(url), "credentials": credentials as Any, "bypass": bypass], displayStyle: .enum)
+    }
+
+    /// By the last `@`, as libcurl reads it: such a URL may lack its scheme, and a password need not be encoded.
+    private static func masked(_ url: String) -> String {
+        guard let at = url.utf8.lastIndex(of: UInt8(ascii: "@")) else { return url.printable }
+        let scheme = url[..<at].firstRange(of: "://").map { url[..<$0.upperBound] } ?? ""
+        return "\(scheme)\(SecretMask.placeholder)\(url[at...])".printable
+    }
+}
+
 extension ProxyConfiguration.Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The name, with the password masked.
     public var description: String { "credentials(user: \(user.printable), password: \(SecretMask.placeholder))" }

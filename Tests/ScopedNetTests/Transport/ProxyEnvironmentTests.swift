@@ -10,6 +10,18 @@ import Testing
         #expect(choice(environment, "http", "10.0.0.1") == .proxy("http://p:1"))
     }
 
+    @Test(arguments: ["http://ann:hush@p:1", "ann:hush@p:1", "socks5h://ann:hush@p", "http://ann:hu@sh@p/"])
+    func descriptionsMaskTheUserinfoOfTheURL(_ url: String) {
+        let proxy = ProxyConfiguration.explicit(url: url, credentials: .init(user: "bob", password: "hush"), bypass: ["a.example"])
+        var dumped = ""
+        dump(proxy, to: &dumped)
+        for text in ["\(proxy)", String(reflecting: proxy), dumped] {
+            #expect(!text.contains("hu") && text.contains("a.example") && text.contains("bob"), "\(text)")
+        }
+        #expect("\(ProxyConfiguration.explicit(url: "http://p:1"))" == #"explicit(url: "http://p:1", credentials: nil, bypass: [])"#)
+        #expect("\([ProxyConfiguration.environment, .none])" == "[environment, none]")
+    }
+
     private func choice(_ environment: [String: String], _ scheme: String = "http", _ host: String = "a.example", _ port: Int = 80)
         -> ProxyConfiguration.Environment.Choice
     {
