@@ -29,6 +29,20 @@ struct HSTSTable: Sendable {
         return name
     }
 
+    /// True for a name that the host of a URL can have. Any other, such as `*.example.com`, would be in the store and protect nobody.
+    static func isHostName(_ name: String) -> Bool {
+        name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
+            guard let first = label.first, first != UInt8(ascii: "-") else { return false }
+            return label.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+        }
+    }
+
     /// A host has said so over TLS without an error.
     ///
     /// - Returns: the name whose entry has changed.

@@ -93,8 +93,7 @@ extension Session {
         public func add(_ entries: [Entry]) throws(NetworkError) {
             var added: [(name: String, entry: Entry)] = []
             for entry in entries {
-                guard let name = HSTSTable.name(of: entry.host), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
-                else {
+                guard let name = HSTSTable.name(of: entry.host), HSTSTable.isHostName(name) else {
                     throw NetworkError(
                         .invalidOption, phase: .preparing, message: "'\(entry.host.prefix(120))' is no host name in ASCII")
                 }

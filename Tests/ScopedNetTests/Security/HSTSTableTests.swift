@@ -110,7 +110,11 @@ import Testing
         store.receive("max-age=5", from: "c.example")
         time.withLock { $0 = 1_005 }
         #expect(!store.isSecure("c.example") && store.entries.count == 1)
-        for host in ["", "127.0.0.1", "[::1]", "a b", "b\u{fc}cher.example", "a/b"] {
+        let wrong = [
+            "", "127.0.0.1", "[::1]", "a b", "b\u{fc}cher.example", "a/b", "a?b", "a:1", "*.example", ".a.example", "a..example", "..",
+            "-a",
+        ]
+        for host in wrong {
             #expect(throws: NetworkError.self, "\(host)") { try store.add([.init("good.example"), .init(host)]) }
         }
         #expect(!store.isSecure("good.example"))
