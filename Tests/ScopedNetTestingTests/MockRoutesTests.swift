@@ -45,6 +45,13 @@ import Testing
         #expect(try place(routes, "https://other.test/x") == nil)
     }
 
+    @Test func theCaseOfHexadecimalDigitsIsNone() throws {
+        let routes = routes([(.get, "stra%C3%9Fe"), (.get, "a%2fB?c=%e2%ff")])
+        #expect(try place(routes, "http://hn.test/v0/stra%c3%9fe?page=2") == "stra%C3%9Fe")
+        #expect(try place(routes, "http://hn.test/v0/a%2FB?c=%E2%Ff") == "a%2fB?c=%e2%ff")
+        #expect(try place(routes, "http://hn.test/v0/a%2Fb?c=%E2%FF") == nil)
+    }
+
     @Test func theMethodAndTheQueryAreLookedAt() throws {
         let routes = routes([(.post, "x"), (.get, "x?a=1"), (nil, "any")])
         #expect(try place(routes, "http://hn.test/v0/x", .get) == nil)

@@ -41,8 +41,19 @@ struct MockRoutes: Sendable {
             let anchor = isRelative && base != nil ? base : url
             // As requests are read: letters of the host, a default port and spaces make no other place.
             guard let wanted = try? RequestURL(text, relativeTo: anchor, isLenient: true), wanted.origin == url.origin else { return false }
-            let (left, right) = (wanted.target.utf8, url.target.utf8)
+            let (left, right) = (Self.normalized(wanted.target), Self.normalized(url.target))
             return left.elementsEqual(right) || !hasQuery && left.elementsEqual(right.prefix { $0 != UInt8(ascii: "?") })
+        }
+
+        /// The digits of percent-encoded bytes are the same in either case (RFC 3986 section 6.2.2.1).
+        private static func normalized(_ target: String) -> [UInt8] {
+            var bytes = Array(target.utf8)
+            for start in bytes.indices where bytes[start] == UInt8(ascii: "%") {
+                for index in bytes[start...].indices.dropFirst().prefix(2) {
+                    if (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(bytes[index]) { bytes[index] -= 0x20 }
+                }
+            }
+            return bytes
         }
     }
 
