@@ -305,7 +305,7 @@ public struct NetworkError: Error, Sendable {
         set { mutate { $0.document = newValue } }
     }
     /// The same error with the request it belongs to, unless that is known.
-    package func asked(_ method: HTTPRequest.Method, _ url: RequestURL) -> NetworkError {
+    package func asked(_ method: HTTPRequest.Method?, _ url: RequestURL) -> NetworkError {
         guard storage.target == nil else { return self }
         var error = self
         error.mutate { ($0.method, $0.target) = (method, url) }
@@ -389,7 +389,8 @@ extension NetworkError: CustomStringConvertible {
     /// Values of query items that look like secrets are masked, user and password left out. The first attempt is not counted aloud.
     public var description: String {
         var text = ""
-        if let url { text += "\(method?.rawValue ?? "GET") \(SecretMask().maskedURL(url).printable): " }
+        // A connection that is made ahead has no method.
+        if let url { text += "\(method.map { "\($0.rawValue) " } ?? "")\(SecretMask().maskedURL(url).printable): " }
         text += code.description
         if saysPhase { text += " while \(phase.rawValue)" }
         if !message.isEmpty { text += ": \(message)" }

@@ -16,6 +16,10 @@ extension Session {
     public func preconnect(to url: some URLConvertible) async throws(NetworkError) {
         let original = try self.url(url.urlReference)
         let target = try upgraded(original) ?? original
+        do throws(NetworkError) { try await connect(to: target) } catch { throw error.asked(nil, target) }
+    }
+
+    private func connect(to target: RequestURL) async throws(NetworkError) {
         try configuration.options.access.check(target)
         try link.checkTrust(target)
         guard link.users.acceptsRun else { throw NetworkError(.shutdown, phase: .preparing, message: "the session was shut down") }

@@ -84,11 +84,14 @@ struct PreconnectTests {
             }
             let untrusted = try await failure(wire.session, wire.url)
             #expect(untrusted.code == .certificateUntrusted && !untrusted.mayHaveReachedServer)
-            #expect(try await failure(wire.session, "http://127.0.0.1:1/").code == .connectionRefused)
+            let refused = try await failure(wire.session, "http://ann:secret@127.0.0.1:1/")
+            #expect(refused.code == .connectionRefused && refused.url == "http://***@127.0.0.1:1/" && refused.method == nil)
+            #expect("\(refused)".hasPrefix("http://***@127.0.0.1:1/: connectionRefused while connecting: "))
             #expect(try await failure(wire.session, "http://no-such-host.invalid/").code == .nameNotResolved)
             #expect(try await failure(wire.session, "nonsense").code == .invalidURL)
             let strict = wire.session.with { $0.options.access.httpsOnly = true }
-            #expect(try await failure(strict, "http://127.0.0.1/").code == .insecureConnection)
+            let insecure = try await failure(strict, "http://127.0.0.1/")
+            #expect(insecure.code == .insecureConnection && insecure.url == "http://127.0.0.1/")
             let filtered = wire.session.with { $0.addressFilter = .publicOnly }
             #expect(try await failure(filtered, wire.url).code == .addressRefused)
             await filtered.shutdown()
