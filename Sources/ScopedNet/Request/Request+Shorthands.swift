@@ -18,7 +18,8 @@ extension Request {
     /// Sets which statuses are a success.
     public func validate(_ validation: StatusValidation) -> Self { options { $0.validation.statuses = validation } }
 
-    /// Adds a check of your own, of the head and the decoded body; what it throws fails the run. See ``RequestOptions/Validation/check``.
+    /// Sets a check of your own, of the head and the decoded body; what it throws fails the run. There is one: it takes the place of an earlier
+    /// one, and of the session's. See ``RequestOptions/Validation/check``.
     ///
     /// ```swift
     /// session.get("stories").validate { head, body in if body.isEmpty { throw NothingThere() } }
