@@ -189,6 +189,8 @@ public struct NetworkError: Error, Sendable {
         var document: (any NetworkError.Document.Type)?
         var response: ResponseHead?
         var body: Data?
+        /// Of the whole body, where `body` may be its beginning.
+        var bodyBytes: Int?
         /// Of the session, for its body.
         var json: JSONCoding?
         var resumableBytes: Int64?
@@ -225,6 +227,7 @@ public struct NetworkError: Error, Sendable {
             body = other.body
             json = other.json
             resumableBytes = other.resumableBytes
+            bodyBytes = other.bodyBytes
             connectionReused = other.connectionReused
             responseBytesReceived = other.responseBytesReceived
         }
@@ -293,6 +296,11 @@ public struct NetworkError: Error, Sendable {
     public var body: Data? {
         get { storage.body }
         set { mutate { $0.body = newValue } }
+    }
+    /// The length of the whole body; nil where that is the length of ``body``.
+    var bodyBytes: Int? {
+        get { storage.bodyBytes }
+        set { mutate { $0.bodyBytes = newValue } }
     }
     /// The JSON coding of the session, for the body.
     package var json: JSONCoding? {
@@ -411,7 +419,7 @@ extension NetworkError: CustomStringConvertible {
         var facts: [String] = []
         if attempt > 1 { facts.append("attempt \(attempt)") }
         if let status, code != .unacceptableStatus { facts.append("\(status)") }
-        if let body, code == .decodingFailed || code == .unacceptableContentType { facts.append("\(body.count) bytes") }
+        if let body, code == .decodingFailed || code == .unacceptableContentType { facts.append("\(bodyBytes ?? body.count) bytes") }
         return facts
     }
 }

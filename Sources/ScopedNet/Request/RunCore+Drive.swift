@@ -232,7 +232,7 @@ extension RunCore {
             guard mayGoOn else { return nil }
             // A response that the program refuses replaces nothing.
             if let head = result.head, let refusal = programsRefusal(head, Data()) {
-                file.file.discard()
+                file.file.reject()
                 return .failure(refusal)
             }
             return file.run { mayGoOn }

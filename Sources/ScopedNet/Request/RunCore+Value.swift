@@ -85,8 +85,10 @@ extension RunCore {
             head: head, body: consume body, attempts: attempts, url: intent.url.description, source: drive.source,
             cacheStatus: drive.cacheStatus, file: file, duration: elapsed)
         do { return try decoder.decode(consume parts) } catch {
-            var failure = NetworkError(.decodingFailed, phase: .decoding, message: DecodingFailure.message(for: error), underlying: error)
+            var failure = NetworkError(
+                .decodingFailed, phase: .decoding, message: DecodingFailure.message(for: error, body: evidence), underlying: error)
             failure.body = evidence?.prefix(template.errorBodyBytes)
+            failure.bodyBytes = evidence?.count
             throw failure
         }
     }
@@ -99,6 +101,7 @@ extension RunCore {
             error.body = ContentCoding.decodedPrefix(body, coding: coding, limits: DecodingLimits(maxOutputBytes: template.errorBodyBytes))
         } else {
             error.body = body.prefix(template.errorBodyBytes)
+            error.bodyBytes = body.count
         }
         drive.file?.discard()
         throw error

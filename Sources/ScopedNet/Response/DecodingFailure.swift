@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The message of a `decodingFailed` error: the place in the document, the kind that was expected
 /// there and the kind that was found, never a value (pure).
 enum DecodingFailure {
@@ -5,30 +7,42 @@ enum DecodingFailure {
     /// A document of somebody else's may have names of any length.
     private static let longest = 400
 
-    static func message(for error: any Error) -> String {
-        guard let detail = detail(of: error) else { return unknown }
+    // Without the body nothing is said of one that Foundation cannot read as a whole.
+    static func message(for error: any Error, body: Data? = nil) -> String {
+        guard let detail = detail(of: error, body) else { return unknown }
         return String(detail.unicodeScalars.prefix(longest))
     }
 
-    private static func detail(of error: any Error) -> String? {
+    private static func detail(of error: any Error, _ body: Data?) -> String? {
         switch error {
         case let error as JSONShape.ShapeError: error.mismatches.isEmpty ? nil : error.description
         case let error as NetworkError.EmptyBody: error.description
-        case let error as DecodingError: detail(of: error)
+        case let error as DecodingError: detail(of: error, body)
         default: nil
         }
     }
 
     // The debug descriptions of Foundation may quote values, so none of them is passed on.
-    private static func detail(of error: DecodingError) -> String? {
+    private static func detail(of error: DecodingError, _ body: Data?) -> String? {
         switch error {
         case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing"
         case .valueNotFound(let type, let context): "\(path(context.codingPath)) should be of type \(type), and is null"
         case .typeMismatch(let type, let context): "\(path(context.codingPath)) should be of type \(type), and is \(kind(in: context))"
         case .dataCorrupted(let context):
-            context.codingPath.isEmpty ? nil : "\(path(context.codingPath)) cannot be read as the value that is expected there"
+            context.codingPath.isEmpty
+                ? document(in: context, body) : "\(path(context.codingPath)) cannot be read as the value that is expected there"
         @unknown default: nil
         }
+    }
+
+    /// A defect of the document as a whole. Foundation names no place then, and its description is known.
+    private static func document(in context: DecodingError.Context, _ body: Data?) -> String? {
+        guard let body else { return nil }
+        if context.debugDescription.contains("not a valid property list") { return "the body is not a valid property list" }
+        guard context.debugDescription.contains("not valid JSON") else { return nil }
+        // The same is said where the number alone is wrong, as 3.5 is for an Int.
+        let isJSON = (try? JSONDecoder().decode(JSONValue.self, from: body)) != nil
+        return isJSON ? "a number does not fit into its type" : "the body is not valid JSON"
     }
 
     /// The kind of value that was found, where Foundation's description names one of these.

@@ -21,7 +21,7 @@ extension NetworkError {
     }
 
     static func unacceptableType(_ head: ResponseHead) -> NetworkError {
-        let type = head["content-type"].map { "the server sent \($0)" } ?? "the server did not say what it sent"
+        let type = head["content-type"].flatMap { $0.isEmpty ? nil : "the server sent \($0)" } ?? "the server did not say what it sent"
         var error = NetworkError(
             .unacceptableContentType, phase: .decoding,
             message: "\(type), which was not expected; set `validation.contentTypes` in the request's options to have it nevertheless")

@@ -13,6 +13,10 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
     private var refusals: [(name: Name, error: NetworkError)] = []
     /// The first mistake.
     var refusal: NetworkError? { refusals.first?.error }
+    /// The first mistake that these fields do not replace.
+    func refusal(besides own: HTTPFields) -> NetworkError? {
+        refusals.first { refused in refused.name.parsed.map { !own.contains($0) } ?? true }?.error
+    }
     /// The mistakes alone, without any field.
     var mistakes: HeaderFields {
         var mistakes = self

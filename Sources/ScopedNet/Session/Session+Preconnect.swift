@@ -10,7 +10,7 @@ extension Session {
     /// for each call, and none waits for a connection slot: call it once for each host that will be asked. Path, query and fragment do not matter.
     ///
     /// The rules of the session count as for a request: relative URLs, ``RequestOptions/access``, pins, the address filter, ``HSTSStore``,
-    /// ``Timeouts/connect``. Cancelling the task, or the bag it is in, ends it. Observers are not told. A custom transport does nothing.
+    /// ``Timeouts/connect`` and ``Timeouts/total``. Cancelling the task, or the bag it is in, ends it. Observers are not told. A custom transport does nothing.
     ///
     /// - Throws: ``NetworkError`` with the codes of a request that gets no connection; `cancelled` when the task is.
     public func preconnect(to url: some URLConvertible) async throws(NetworkError) {
@@ -23,8 +23,9 @@ extension Session {
         try configuration.options.access.check(target)
         try link.checkTrust(target)
         guard link.users.acceptsRun else { throw NetworkError(.shutdown, phase: .preparing, message: "the session was shut down") }
-        let transfer = TransferRequest(
-            connectingTo: target, options: transferOptions(configuration.options, body: nil, isFile: false))
+        let options = configuration.options
+        let connect = TransferRequest(connectingTo: target, options: transferOptions(options, body: nil, isFile: false))
+        let transfer = options.timeouts.total.map { connect.due(configuration.timing.now() &+ $0.nanoseconds) } ?? connect
         let waiting = PreconnectWait()
         let cancellation = TaskCancellation()
         let result = await withTaskCancellationHandler {

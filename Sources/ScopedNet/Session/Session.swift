@@ -170,7 +170,7 @@ public final class Session: Sendable {
             headers = try defaultBlock(compressed: options.acceptsCompression)
             fields = headers.fields
         } else {
-            fields = try typed(self.fields(description.headers, compressed: options.acceptsCompression), description.body)
+            fields = try typed(try self.fields(description.headers, compressed: options.acceptsCompression), description.body)
             headers = try headerBlock(fields, method: description.method, body: description.body)
         }
         return RequestTemplate(
@@ -182,7 +182,7 @@ public final class Session: Sendable {
     /// The fields of a request without fields of its own.
     func defaultBlock(compressed: Bool) throws(NetworkError) -> HeaderBlock {
         if let known = blocks.withLock({ compressed ? $0.compressed : $0.plain }) { return known }
-        let block = try headerBlock(fields([:], compressed: compressed), method: .get, body: nil)
+        let block = try headerBlock(try fields([:], compressed: compressed), method: .get, body: nil)
         blocks.withLock { blocks in
             if compressed { blocks.compressed = block } else { blocks.plain = block }
         }
@@ -190,7 +190,8 @@ public final class Session: Sendable {
     }
 
     /// The session's fields, overridden by the request's.
-    func fields(_ own: HTTPFields, compressed: Bool) -> HTTPFields {
+    func fields(_ own: HTTPFields, compressed: Bool) throws(NetworkError) -> HTTPFields {
+        if let refusal = configuration.headers.refusal(besides: own) { throw refusal }
         var fields = configuration.headers.fields
         // In the caller's order: some servers, and every test that compares bytes, see it.
         var seen: Set<HTTPField.Name> = []
@@ -217,7 +218,6 @@ public final class Session: Sendable {
     }
 
     func headerBlock(_ fields: HTTPFields, method: HTTPRequest.Method, body: RequestBody?) throws(NetworkError) -> HeaderBlock {
-        if let refusal = configuration.headers.refusal { throw refusal }
         try Self.checkFraming(fields, body)
         var suppressed: [String] = []
         // libcurl would claim a form, also for a POST without a body, and wait a second for a 100 that many servers never send.

@@ -358,6 +358,12 @@ import Glibc
         if !isHeld { remove() }
     }
 
+    /// It is not wanted, though it is whole: a part that is kept for later goes, too. Blocks for as long as the disk does.
+    func reject() {
+        if let part { try? use(part) { (file: DownloadPart) throws(NetworkError) in file.drop() } }
+        discard()
+    }
+
     /// Puts nothing in its place from now on, unless that has begun. Never blocks; a ``discard()`` follows.
     func forbidPlacing() { turn.withLock { $0.isDiscarded = true } }
 

@@ -15,7 +15,7 @@ import Testing
         do {
             _ = try JSONDecoder().decode([String: [Story]].self, from: Data(json.utf8))
             return "decoded"
-        } catch { return DecodingFailure.message(for: error) }
+        } catch { return DecodingFailure.message(for: error, body: Data(json.utf8)) }
     }
 
     @Test(arguments: [
@@ -23,10 +23,19 @@ import Testing
         (#"{"stories":[{"id":1,"tags":[]},{"id":2}]}"#, "$.stories[1].tags is missing"),
         (#"{"stories":[{"id":1,"tags":["a",null]}]}"#, "$.stories[0].tags[1] should be of type String, and is null"),
         // Foundation says no place where a number does not fit.
-        (#"{"stories":[{"id":3.5,"tags":[]}]}"#, "the body is not what was expected"),
-        (#"{"stories":"#, "the body is not what was expected"),
+        (#"{"stories":[{"id":3.5,"tags":[]}]}"#, "a number does not fit into its type"),
+        (#"{"stories":[{"id":99999999999999999999,"tags":[]}]}"#, "a number does not fit into its type"),
+        (#"{"stories":"#, "the body is not valid JSON"),
+        ("hush", "the body is not valid JSON"),
+        ("", "the body is not valid JSON"),
     ])
     func thePlaceIsNamedAndNoValue(_ json: String, _ expected: String) { #expect(message(json) == expected) }
+
+    @Test func aPropertyListThatIsNoneIsSaidToBe() {
+        let body = Data("<plist><dict>".utf8)
+        let error = #expect(throws: DecodingError.self) { try PropertyListDecoder().decode([String].self, from: body) }
+        #expect(error.map { DecodingFailure.message(for: $0, body: body) } == "the body is not a valid property list")
+    }
 
     @Test func aHostileNameIsCutShort() {
         let json = #"{"\#(String(repeating: "x", count: 100_000))":[{"id":1}]}"#

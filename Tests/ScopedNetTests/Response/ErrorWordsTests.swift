@@ -40,6 +40,22 @@ import Testing
         }
     }
 
+    /// The error keeps the beginning of the body alone.
+    @Test func theSizeIsThatOfTheWholeBody() async throws {
+        let long = #"{"id":""# + String(repeating: "x", count: 100_000) + #""}"#
+        try await withMock(.json(long), { $0.errorBodyBytes = 1_000 }) { session in
+            let error = try await session.get("stories/7", as: Story.self).failure()
+            #expect("\(error)".hasSuffix("(200, 100009 bytes)") && error.body?.count == 1_000, "\(error)")
+        }
+    }
+
+    @Test func anEmptyContentTypeIsNone() async throws {
+        try await withMock(.ok("text").header(.contentType, "")) { session in
+            let error = try await session.get("stories/7", as: Story.self).failure()
+            #expect(error.code == .unacceptableContentType && error.message.hasPrefix("the server did not say what it sent, "), "\(error)")
+        }
+    }
+
     @Test func aRelativeURLWithoutABaseSaysSo() async throws {
         try await withMock(.ok(), base: nil) { session in
             let error = try await session.request("posts").failure()

@@ -90,6 +90,24 @@ import Testing
         }
     }
 
+    /// A part that is whole would be taken for the file by the next request, which would not get another one.
+    @Test func aRefusedDownloadLeavesNoPart() async throws {
+        let folder = TemporaryFolder()
+        try await withWire { wire async throws in
+            let fields = ["ETag": "\"1\"", "Accept-Ranges": "bytes"]
+            func answer(_ text: String) -> ScriptedResponse { fields.reduce(.ok(text)) { $0.header($1.key, $1.value) } }
+            wire.server.on("/", answer("bad"))
+            let download = wire.session.download(wire.url + "/", to: URL(fileURLWithPath: folder.path + "/file")).resuming()
+            let error = try await download.validate { _, _ in throw Refused(code: 1) }.failure()
+            #expect(error.code == .unacceptableResponse && error.resumableBytes == nil)
+            #expect(folder.names.isEmpty)
+            wire.server.on("/", answer("good"))
+            _ = try await download.validate { _, _ in }.value()
+            #expect(folder.names == ["file"] && folder.contents(of: "file") == Data("good".utf8))
+            #expect(wire.server.requests.allSatisfy { $0["range"] == nil })
+        }
+    }
+
     @Test func aStreamIsNotChecked() async throws {
         try await withWire {
             $0.options.validation.check = { _, _ in Issue.record("asked") }

@@ -53,6 +53,18 @@ struct VerbTests {
         }
     }
 
+    @Test func aFieldOfARequestReplacesARefusedOneOfTheSession() async throws {
+        try await withAPI { house in
+            house.server.on("/api/a", .ok())
+            let session = house.session.with { $0.headers["X-Key"] = "a\nb" }
+            #expect(try await session.get("a").failure().code == .invalidHeader)
+            #expect(try await session.get("a", headers: ["X-Other": "b"]).failure().code == .invalidHeader)
+            _ = try await session.get("a", headers: ["x-key": "one"]).value()
+            _ = try await session.get("a").header("X-Key", "two").value()
+            #expect(house.server.requests.map { $0["x-key"] } == ["one", "two"])
+        }
+    }
+
     // REQ-18, REQ-19
     @Test func aQueryGoesToTheBaseURL() async throws {
         try await withAPI { house in
