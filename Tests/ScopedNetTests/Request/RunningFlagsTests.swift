@@ -26,30 +26,33 @@ import Testing
     /// An owner goes while its task is under way, and the next one is made at its address: the end of the old task is none of a task of the new
     /// owner.
     @Test func theNextOwnerAtTheSameAddressHasFlagsOfItsOwn() throws {
-        let (address, left) = Self.leaveATask()
+        // Many, because threads of other tests take freed memory, too.
+        let left = Self.leaveTasks(ofOwners: 64)
         var elsewhere: [Owner] = []
-        var found: Owner?
-        while found == nil, elsewhere.count < 10_000 {
+        var found: (owner: Owner, task: RunningFlags.Part)?
+        while found == nil, elsewhere.count < 100_000 {
             let owner = Owner()
-            if ObjectIdentifier(owner) == address { found = owner } else { elsewhere.append(owner) }
+            if let task = left[ObjectIdentifier(owner)] { found = (owner, task) } else { elsewhere.append(owner) }
         }
-        let next = try #require(found, "no owner was made at the address of the former")
+        let (next, former) = try #require(found.map { ($0.owner, $0.task) }, "no owner was made at the address of a former one")
         let load = RunningFlags.begin(next, \Owner.isLoading)
-        #expect(!RunningFlags.end(left))
+        #expect(!RunningFlags.end(former))
         #expect(RunningFlags.end(load))
         // The same without a task of the new owner's.
-        #expect(!RunningFlags.end(left))
+        #expect(!RunningFlags.end(former))
+        for task in left.values { _ = RunningFlags.end(task) }
     }
 
     @Test func ofAnOwnerThatHasGoneNothingStays() {
-        let (_, left) = Self.leaveATask()
-        #expect(RunningFlags.end(left))
-        #expect(!RunningFlags.end(left))
+        for task in Self.leaveTasks(ofOwners: 1).values {
+            #expect(RunningFlags.end(task))
+            #expect(!RunningFlags.end(task))
+        }
     }
 
-    /// Of an owner that is gone when this returns.
-    private static func leaveATask() -> (ObjectIdentifier, RunningFlags.Part) {
-        let owner = Owner()
-        return (ObjectIdentifier(owner), RunningFlags.begin(owner, \Owner.isLoading))
+    /// Of owners that are gone when this returns, by their addresses.
+    private static func leaveTasks(ofOwners count: Int) -> [ObjectIdentifier: RunningFlags.Part] {
+        let owners = (0..<count).map { _ in Owner() }
+        return Dictionary(uniqueKeysWithValues: owners.map { (ObjectIdentifier($0), RunningFlags.begin($0, \Owner.isLoading)) })
     }
 }
