@@ -15,7 +15,7 @@ extension RetryPolicy {
         public var silentReconnects: Int
         /// How the attempt ended.
         public var outcome: Outcome
-        /// Whether sending the method twice has the effect of sending it once (RFC 9110 section 9.2.2).
+        /// True for a method that sent twice has the effect of one request (RFC 9110 section 9.2.2).
         public var isIdempotent: Bool
         /// Whether the body can be sent again from its beginning. True when there is no body, or when none of it was read yet.
         public var isBodyReplayable: Bool

@@ -46,18 +46,27 @@ import Testing
 
     private let folder = TemporaryFolder()
 
+    /// A cache whose bodies are files on such a disk, which goes on at the end.
+    private func withCache(
+        on sealing: SlowSealing, readTimeout: Duration, _ body: (CachedWire) async throws -> Void
+    ) async throws {
+        try await ScopedNetWireTests.withCache { _ in
+        } store: {
+            $0.sealing = sealing
+            $0.limits.inlineBodyBytes = 0
+            $0.limits.readTimeout = readTimeout
+        } _: { cached async throws in
+            defer { sealing.goOn() }
+            try await body(cached)
+        }
+    }
+
     private func target(_ name: String) -> URL { URL(fileURLWithPath: folder.path + "/" + name) }
 
     /// More of them than a folder or a cache has threads.
     @Test func aCacheWhoseDiskHangsHoldsUpNoDownload() async throws {
         let sealing = SlowSealing()
-        try await withCache { _ in
-        } store: {
-            $0.sealing = sealing
-            $0.limits.inlineBodyBytes = 0
-            $0.limits.readTimeout = .milliseconds(200)
-        } _: { cached async throws in
-            defer { sealing.goOn() }
+        try await withCache(on: sealing, readTimeout: .milliseconds(200)) { cached async throws in
             let body = bytes(300_000)
             cached.server.on("/", ScriptedResponse.ok(.bytes(Array(body))).header("Cache-Control", "max-age=60"))
             sealing.hang()
@@ -92,13 +101,7 @@ import Testing
     /// The thread of the copy is inside the cache's disk, and the run has ended without it.
     @Test func aRunWithoutItsCopyIsGoneBeforeTheDiskReturns() async throws {
         let sealing = SlowSealing()
-        try await withCache { _ in
-        } store: {
-            $0.sealing = sealing
-            $0.limits.inlineBodyBytes = 0
-            $0.limits.readTimeout = .milliseconds(200)
-        } _: { cached async throws in
-            defer { sealing.goOn() }
+        try await withCache(on: sealing, readTimeout: .milliseconds(200)) { cached async throws in
             cached.server.on("/", ScriptedResponse.ok(.bytes(Array(bytes(300_000)))).header("Cache-Control", "max-age=60"))
             sealing.hang()
             weak var core: RunCore?
@@ -125,12 +128,7 @@ import Testing
     /// Longer than a disk may take to answer, and a piece at a time.
     @Test func aCopyThatGetsOnIsWaitedFor() async throws {
         let sealing = SlowSealing(pause: 10_000)
-        try await withCache { _ in
-        } store: {
-            $0.sealing = sealing
-            $0.limits.inlineBodyBytes = 0
-            $0.limits.readTimeout = .milliseconds(500)
-        } _: { cached async throws in
+        try await withCache(on: sealing, readTimeout: .milliseconds(500)) { cached async throws in
             let body = bytes(8 << 20)
             cached.server.on("/", ScriptedResponse.ok(.bytes(Array(body))).header("Cache-Control", "max-age=60"))
             _ = try await cached.wire.session.download(cached.server.url + "/", to: target("a")).response()
