@@ -5,7 +5,8 @@ import Testing
 @testable import ScopedNet
 
 /// The threads that wait for disks, and the queue of both pools.
-@Suite(.leavesNothing, .timeLimit(.minutes(1)))
+// Against hangs: waiting for a turn among all other suites counts as well.
+@Suite(.leavesNothing, .timeLimit(.minutes(5)))
 struct BlockingPoolTests {
     /// The macro cannot call what changes a value.
     private func check<Value: Equatable>(_ value: Value, _ expected: Value, _ location: SourceLocation = #_sourceLocation) {

@@ -32,12 +32,12 @@ import Testing
     // MARK: As a program of its own
 
     // THR-2
-    @Test func everyOrderOfStepsHolds() throws {
-        try withProgram(mutated: false) { program, _ in
-            let (status, lines) = try run(program, ["explore", Self.isSoaking ? "all" : "small"])
+    @Test func everyOrderOfStepsHolds() async throws {
+        try await withProgram(mutated: false) { program, _ in
+            let (status, lines) = try await run(program, ["explore", Self.isSoaking ? "all" : "small"])
             print(lines.joined(separator: "\n"))
             #expect(status == 0)
-            let (found, flaws) = try run(program, Self.isQuick ? ["flaws", "10000", "quick"] : ["flaws", "200000", "all"])
+            let (found, flaws) = try await run(program, Self.isQuick ? ["flaws", "10000", "quick"] : ["flaws", "200000", "all"])
             print(flaws.joined(separator: "\n"))
             guard Self.isQuick else {
                 #expect(found == 0)
@@ -73,11 +73,11 @@ import Testing
     ]
 
     @Test(.disabled(if: isQuick, "left out by SCOPEDNET_QUICK"))
-    func mutantsOfTheShippingMachinesAreKilled() throws {
-        try withProgram(mutated: true) { program, mutants in
+    func mutantsOfTheShippingMachinesAreKilled() async throws {
+        try await withProgram(mutated: true) { program, mutants in
             let limit = Self.isSoaking ? "1000000" : "40000"
             let numbers = mutants.all.filter { Self.isSoaking || Self.equivalent["\($0.file) \($0.text)"] == nil }.map { "\($0.number)" }
-            let (status, lines) = try run(program, ["mutants", limit, numbers.joined(separator: ",")])
+            let (status, lines) = try await run(program, ["mutants", limit, numbers.joined(separator: ",")])
             #expect(status == 0)
             let reached = Set(lines.filter { $0.hasPrefix("reached: ") }.compactMap { Int($0.dropFirst(9)) })
             let killed = Set(lines.filter { $0.contains(" killed: ") }.compactMap { Int($0.split(separator: " ")[1]) })
@@ -106,10 +106,10 @@ import Testing
     }
 
     /// The model's traces, forced upon the engine; at the end the guarantees are asked directly, too.
-    @Test func tracesOfTheModelAreTheEngines() throws {
+    @Test func tracesOfTheModelAreTheEngines() async throws {
         let limit = Self.isSoaking ? 100_000 : Self.isQuick ? 8 : 40
-        try withProgram(mutated: false) { program, _ in
-            let (status, lines) = try run(program, ["traces", "\(limit)"])
+        try await withProgram(mutated: false) { program, _ in
+            let (status, lines) = try await run(program, ["traces", "\(limit)"])
             #expect(status == 0)
             var (replayed, strides, mismatches, heldBack) = (0, 0, 0, 0)
             for line in lines {
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Tools
 
-    private func withProgram(mutated: Bool, _ body: (URL, MachineMutants) throws -> Void) throws {
+    private func withProgram(mutated: Bool, _ body: (URL, MachineMutants) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "model-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -173,9 +173,9 @@ import Testing
         try Self.main.write(to: main, atomically: true, encoding: .utf8)
         let program = folder.appending(path: "model")
         let arguments = ["swiftc", "-O", "-wmo", "-swift-version", "6", "-package-name", "model", "-o", program.path]
-        let (status, lines) = try run(URL(filePath: "/usr/bin/env"), arguments + sources + [prelude.path, main.path])
+        let (status, lines) = try await run(URL(filePath: "/usr/bin/env"), arguments + sources + [prelude.path, main.path])
         try #require(status == 0, "\(lines.joined(separator: "\n"))")
-        try body(program, mutants)
+        try await body(program, mutants)
     }
 
     private static let main = """
@@ -195,8 +195,12 @@ import Testing
         }
         """
 
-    private func run(_ program: URL, _ arguments: [String]) throws -> (status: Int32, lines: [String]) {
-        let result = try ChildProcess([program.path] + arguments).wait()
+    private func run(_ program: URL, _ arguments: [String]) async throws -> (status: Int32, lines: [String]) {
+        let child = try ChildProcess([program.path] + arguments)
+        // Waited for on a thread of its own: it takes minutes, and the pool of tasks has one thread for each core.
+        let result = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: child.wait()) }
+        }
         return (result.status, (result.errors + result.output).split(separator: "\n").map(String.init))
     }
 }
