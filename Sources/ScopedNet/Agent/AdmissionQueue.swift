@@ -5,8 +5,8 @@ package final class AdmissionQueue: Sendable {
 
     /// A run in the queue, by identity and exchange: who comes late for one place does not take out the next.
     private struct Waiter: Equatable, Sendable {
-        let run: RunCore
-        let exchange: UInt64
+        let run: any AdmissionWaiter
+        let exchange: TransferID
         static func == (left: Waiter, right: Waiter) -> Bool { left.run === right.run && left.exchange == right.exchange }
     }
 
@@ -32,10 +32,10 @@ package final class AdmissionQueue: Sendable {
     private var now: Duration { .nanoseconds(nanoseconds) }
     private var nanoseconds: Int64 { Int64(clamping: timing.now()) }
 
-    package func submit(_ run: RunCore) -> Submission {
+    package func submit(_ run: any AdmissionWaiter) -> Submission {
         let now = nanoseconds
         let host = run.admissionKey
-        let waiter = Waiter(run: run, exchange: run.exchangeID.number)
+        let waiter = Waiter(run: run, exchange: run.exchangeID)
         let answer = state.withLock { state in
             // Read here: who raises it comes to `reprioritize` afterwards, and so finds the run waiting if this was too early.
             let priority = run.priority
@@ -60,7 +60,7 @@ package final class AdmissionQueue: Sendable {
 
     /// Gives a slot to a run. One that does not want it any more (cancelled, suspended) passes it on; a loop, because ten thousand of them
     /// may follow each other.
-    package func grant(_ run: RunCore) {
+    package func grant(_ run: any AdmissionWaiter) {
         var run = run
         while true {
             // Read before: a run that was parked may be resumed, and redirected, while this thread still holds its slot.
@@ -73,32 +73,30 @@ package final class AdmissionQueue: Sendable {
     }
 
     /// The run's priority is another one by now: if it waits, it finds its new place.
-    package func reprioritize(_ run: RunCore) {
+    package func reprioritize(_ run: any AdmissionWaiter) {
         let now = nanoseconds
         state.withLock { state in
-            guard case .queued(let exchange) = run.stage else { return }
+            guard let exchange = run.queuedExchange else { return }
             state.queue.setPriority(run.priority, of: Waiter(run: run, exchange: exchange), at: run.queuePlace, nanoseconds: now)
         }
     }
 
     /// - Returns: false when it was not waiting (any more).
-    package func remove(_ run: RunCore, exchange: UInt64) -> Bool {
+    package func remove(_ run: any AdmissionWaiter, exchange: TransferID) -> Bool {
         let waiter = Waiter(run: run, exchange: exchange)
         return state.withLock { $0.queue.remove(waiter, at: run.queuePlace) }
     }
 
     /// Takes those out that wait, in one go, and tells them so: their stage is idle then.
-    package func removeAll(_ runs: some Sequence<RunCore>) {
+    package func removeAll<Run: AdmissionWaiter>(_ runs: some Sequence<Run>) {
         state.withLock { state in
             state.queue.removeAll(
                 of: runs,
                 find: { run in
-                    guard case .queued(let exchange) = run.stage else { return nil }
+                    guard let exchange = run.queuedExchange else { return nil }
                     return (Waiter(run: run, exchange: exchange), run.queuePlace)
                 },
-                removed: { run in
-                    _ = run.leave(run.stage, for: .idle)
-                })
+                removed: { $0.didLeaveQueue() })
         }
     }
 

@@ -1,8 +1,18 @@
+/// A request that waits for its turn in the rate of a host.
+protocol RateWaiter: AnyObject, Sendable {
+    /// It is its turn. Any thread.
+    ///
+    /// - Parameters:
+    ///   - number: that of the wait.
+    ///   - permit: to be sent or given back.
+    func rateGranted(_ number: UInt64, _ permit: HostRateLimiter.Permit)
+}
+
 /// The rate limit of a session and those derived from it: the pure ``HostRates`` behind a lock, and one timer for each host that is waited for.
 final class HostRateLimiter: Sendable {
     private struct State {
         var rates: HostRates<RequestURL.Origin>
-        var runs: [UInt64: RunCore] = [:]
+        var runs: [UInt64: any RateWaiter] = [:]
         /// With the moment of each, so that one that comes too late for a nearer one is replaced.
         var timers: [RequestURL.Origin: (due: Int64, timer: any Cancellable)] = [:]
     }
@@ -29,8 +39,8 @@ final class HostRateLimiter: Sendable {
         return state.withLock { $0.rates.permit(host, now: now) } ? Permit(limiter: self, host: host) : nil
     }
 
-    /// Calls ``RunCore/rateGranted(_:_:)`` when it is the run's turn, at once or later, on any thread.
-    func wait(_ run: RunCore, _ number: UInt64, for host: RequestURL.Origin) -> any Cancellable {
+    /// Calls ``RateWaiter/rateGranted(_:_:)`` when it is the run's turn, at once or later, on any thread.
+    func wait(_ run: any RateWaiter, _ number: UInt64, for host: RequestURL.Origin) -> any Cancellable {
         let now = now
         state.withLock { state in
             state.rates.wait(number, for: host, now: now)
@@ -49,7 +59,7 @@ final class HostRateLimiter: Sendable {
     }
 
     fileprivate func remove(_ number: UInt64, _ host: RequestURL.Origin) {
-        let run = state.withLock { state -> RunCore? in
+        let run = state.withLock { state -> (any RateWaiter)? in
             guard state.rates.remove(number) else { return nil }
             return state.runs.removeValue(forKey: number)
         }
@@ -72,7 +82,7 @@ final class HostRateLimiter: Sendable {
     /// Lets those go who may, and sets the timer for the next.
     private func serve(_ host: RequestURL.Origin) {
         let now = now
-        let (ready, due, old) = state.withLock { state -> ([(UInt64, RunCore)], Int64?, (any Cancellable)?) in
+        let (ready, due, old) = state.withLock { state -> ([(UInt64, any RateWaiter)], Int64?, (any Cancellable)?) in
             let ready = state.rates.takeReady(host, now: now).compactMap { number in
                 state.runs.removeValue(forKey: number).map { (number, $0) }
             }

@@ -16,13 +16,13 @@ public final class RequestAgent: Sendable {
     private struct Shard {
         // Safety: the list owns one retain for each run in it, taken in `retain` and given back in `remove`; the links in the runs are touched
         // under this shard's lock only.
-        var head: Unmanaged<RunCore>?
+        var head: Unmanaged<AgentEntry>?
     }
 
     private final class ShardBox: Sendable {
         let lock = Lock(Shard())
         /// Runs by what makes them the same. Taken before `lock`, never inside it.
-        let repeats = Lock<[RepeatKey: [RunCore]]>([:])
+        let repeats = Lock<[RepeatKey: [AgentEntry]]>([:])
     }
 
     /// A power of two. One lock would be the busiest place of the library.
@@ -45,15 +45,15 @@ public final class RequestAgent: Sendable {
 
     // MARK: Retaining
 
-    enum Admission { case accepted(replaced: [RunCore]), refused(RunCore) }
+    enum Admission { case accepted(replaced: [AgentEntry]), refused(AgentEntry) }
 
     /// Check and start are one step: two starts with the same key cannot both find nobody.
-    func add(_ run: RunCore) -> Admission {
+    func add(_ run: AgentEntry) -> Admission {
         guard let key = run.repeatKey else {
             retain(run)
             return .accepted(replaced: [])
         }
-        let strategy = run.template.options.repeats.strategy
+        let strategy = run.repeatStrategy
         return shard(of: key).repeats.withLock { repeats in
             let earlier = repeats[key] ?? []
             if strategy == .cancelNewest, let existing = earlier.last { return .refused(existing) }
@@ -64,25 +64,25 @@ public final class RequestAgent: Sendable {
         }
     }
 
-    private func retain(_ run: RunCore) {
+    private func retain(_ run: AgentEntry) {
         alive.add(1, ordering: .relaxed)
-        run.countStart()
+        run.didEnter()
         shard(of: run).lock.withLock { shard in
             let reference = Unmanaged.passRetained(run)
-            run.agentNext = shard.head
-            if let head = shard.head { head._withUnsafeGuaranteedRef { $0.agentPrevious = reference } }
+            run.nextEntry = shard.head
+            if let head = shard.head { head._withUnsafeGuaranteedRef { $0.previousEntry = reference } }
             shard.head = reference
         }
     }
 
-    func remove(_ run: RunCore) {
+    func remove(_ run: AgentEntry) {
         if let key = run.repeatKey { forget(run, key) }
         shard(of: run).lock.withLock { Self.unlink(run, &$0) }
         Unmanaged.passUnretained(run).release()
     }
 
     /// Many at once: each shard's lock is taken once.
-    func remove(_ runs: ArraySlice<RunCore>) {
+    func remove(_ runs: ArraySlice<some AgentEntry>) {
         // The runs of each shard, as chains of indices.
         var chains = [Int](repeating: -1, count: Self.shardCount)
         var following = [Int](repeating: -1, count: runs.count)
@@ -106,15 +106,15 @@ public final class RequestAgent: Sendable {
         }
     }
 
-    private static func unlink(_ run: RunCore, _ shard: inout Shard) {
-        if let previous = run.agentPrevious {
-            previous._withUnsafeGuaranteedRef { $0.agentNext = run.agentNext }
+    private static func unlink(_ run: AgentEntry, _ shard: inout Shard) {
+        if let previous = run.previousEntry {
+            previous._withUnsafeGuaranteedRef { $0.nextEntry = run.nextEntry }
         } else {
-            shard.head = run.agentNext
+            shard.head = run.nextEntry
         }
-        if let next = run.agentNext { next._withUnsafeGuaranteedRef { $0.agentPrevious = run.agentPrevious } }
-        run.agentNext = nil
-        run.agentPrevious = nil
+        if let next = run.nextEntry { next._withUnsafeGuaranteedRef { $0.previousEntry = run.previousEntry } }
+        run.nextEntry = nil
+        run.previousEntry = nil
     }
 
     /// One run fewer. After ``remove(_:)``, when nobody in the library holds the run any more.
@@ -131,7 +131,7 @@ public final class RequestAgent: Sendable {
         for id in ids { wakeWaiters(ended: id, isIdle: left == 0) }
     }
 
-    private func forget(_ run: RunCore, _ key: RepeatKey) {
+    private func forget(_ run: AgentEntry, _ key: RepeatKey) {
         shard(of: key).repeats.withLock { repeats in
             guard var runs = repeats[key] else { return }
             runs.removeAll { $0 === run }
@@ -139,21 +139,21 @@ public final class RequestAgent: Sendable {
         }
     }
 
-    private static func shardIndex(of run: RunCore) -> Int { Int(truncatingIfNeeded: run.id) & (shardCount - 1) }
-    private func shard(of run: RunCore) -> ShardBox { shards[Self.shardIndex(of: run)] }
+    private static func shardIndex(of run: AgentEntry) -> Int { Int(truncatingIfNeeded: run.id) & (shardCount - 1) }
+    private func shard(of run: AgentEntry) -> ShardBox { shards[Self.shardIndex(of: run)] }
     private func shard(of key: RepeatKey) -> ShardBox { shards[key.hashValue & (Self.shardCount - 1)] }
 
     // MARK: Looking and cancelling
 
-    package func liveRuns() -> [RunCore] {
+    package func liveEntries() -> [AgentEntry] {
         shards.flatMap { box in
             box.lock.withLock { shard in
-                var runs: [RunCore] = []
+                var runs: [AgentEntry] = []
                 var next = shard.head
                 while let reference = next {
                     let run = reference.takeUnretainedValue()
                     runs.append(run)
-                    next = run.agentNext
+                    next = run.nextEntry
                 }
                 return runs
             }
@@ -163,9 +163,9 @@ public final class RequestAgent: Sendable {
     /// Cancels every run, or those with a tag.
     @discardableResult
     public func cancelAll(tag: String? = nil, reason: CancelReason = .explicit) -> DeallocBag.CancelSummary {
-        let runs = liveRuns().filter { tag == nil || $0.template.options.tag == tag }
+        let runs = liveEntries().filter { tag == nil || $0.tag == tag }
         var summary = DeallocBag.CancelSummary()
-        var doomed: [(run: RunCore, aftermath: BagMember.Aftermath)] = []
+        var doomed: [(run: AgentEntry, aftermath: ScopeMember.Aftermath)] = []
         // All gates first, as with a bag.
         for run in runs {
             let (result, aftermath) = run.closeGate(reason)
@@ -214,7 +214,7 @@ public final class RequestAgent: Sendable {
         continuation.resume()
     }
 
-    func ended(_ run: RunCore) async {
+    func ended(_ run: AgentEntry) async {
         let id = run.id
         await withCheckedContinuation { continuation in
             waiterCount.add(1, ordering: .sequentiallyConsistent)

@@ -1,5 +1,16 @@
 import Synchronization
 
+/// A run that asks the server for others, too.
+protocol CoalescedMember: AnyObject, Sendable {
+    var id: UInt64 { get }
+    /// The highest level among those who wait; zero for none. Any thread.
+    ///
+    /// - Returns: false where it was that already.
+    func setFollowersLevel(_ level: UInt8) -> Bool
+    /// The last of the others has left. A run that went on for them alone ends. Any thread.
+    func followersHaveGone()
+}
+
 /// One request to the server for each key: whoever asks for the same meanwhile waits for its answer and looks into the cache again.
 ///
 /// Followers get nothing that the rules would not have given them out of the cache. So what turns out not to be storable, or to be a variant for
@@ -11,14 +22,14 @@ final class CacheFlights: Sendable {
     }
 
     private struct Flight {
-        let leader: RunCore
+        let leader: any CoalescedMember
         private(set) var followers: [UInt64: Follower] = [:]
         /// How many there are of each level: with thousands of followers nobody goes through all of them each time one comes or goes.
         private var counts = [Int](repeating: 0, count: Priority.allCases.count)
         /// The highest level among the followers.
         var level: UInt8 { UInt8(counts.lastIndex { $0 > 0 } ?? 0) }
 
-        init(leader: RunCore) { self.leader = leader }
+        init(leader: any CoalescedMember) { self.leader = leader }
 
         mutating func join(_ id: UInt64, _ follower: Follower) {
             if let former = followers.updateValue(follower, forKey: id) { counts[Int(former.priority.level)] -= 1 }
@@ -41,7 +52,7 @@ final class CacheFlights: Sendable {
     private let state = Lock(State())
 
     /// - Returns: true for the one who is to ask the server and then calls ``end(ledBy:)``. Nothing is noted for the others.
-    func lead(_ key: CacheKey, _ run: RunCore) -> Bool {
+    func lead(_ key: CacheKey, _ run: any CoalescedMember) -> Bool {
         state.withLock { state in
             guard state.flights[key] == nil, state.keys[run.id] == nil else { return false }
             state.flights[key] = Flight(leader: run)
@@ -54,7 +65,7 @@ final class CacheFlights: Sendable {
     ///
     /// - Returns: false when there is no flight any more.
     func follow(_ key: CacheKey, _ id: UInt64, _ priority: Priority, _ land: @escaping @Sendable () -> Void) -> Bool {
-        let leader = state.withLock { state -> RunCore? in
+        let leader = state.withLock { state -> (any CoalescedMember)? in
             state.flights[key]?.join(id, Follower(priority: priority, land: land))
             return state.flights[key]?.leader
         }
@@ -63,19 +74,17 @@ final class CacheFlights: Sendable {
     }
 
     /// Two may come and go at once: whoever is last sees what holds.
-    private func settlePriority(of leader: RunCore, _ key: CacheKey) {
-        while let level = level(key, ledBy: leader), leader.followersLevel.exchange(level, ordering: .sequentiallyConsistent) != level {
-            leader.session.admission.reprioritize(leader)
-        }
+    private func settlePriority(of leader: any CoalescedMember, _ key: CacheKey) {
+        while let level = level(key, ledBy: leader), leader.setFollowersLevel(level) {}
     }
 
-    private func level(_ key: CacheKey, ledBy leader: RunCore) -> UInt8? {
+    private func level(_ key: CacheKey, ledBy leader: any CoalescedMember) -> UInt8? {
         state.withLock { state in state.flights[key].flatMap { $0.leader === leader ? $0.level : nil } }
     }
 
     /// A follower waits no longer. When it was the last, and the leader's owner has gone too, nobody wants the answer any more.
     func leave(_ key: CacheKey, _ id: UInt64) {
-        let (gone, leader, isLast) = state.withLock { state -> (Follower?, RunCore?, Bool) in
+        let (gone, leader, isLast) = state.withLock { state -> (Follower?, (any CoalescedMember)?, Bool) in
             guard let gone = state.flights[key]?.leave(id), let flight = state.flights[key] else {
                 return (nil, nil, false)
             }
@@ -85,8 +94,7 @@ final class CacheFlights: Sendable {
         withExtendedLifetime(gone) {}
         guard let leader else { return }
         settlePriority(of: leader, key)
-        // Also one whose callback is running still: its gate is about to close.
-        if isLast, leader.gateState.goesOn { _ = leader.cancel(leader.reason) }
+        if isLast { leader.followersHaveGone() }
     }
 
     /// Somebody waits for what this run is getting.

@@ -1,7 +1,7 @@
 /// What the end of an exchange does to the part of a download, before it is decided how the run
 /// goes on. Blocks for as long as the disk does.
 struct DownloadEnd: Sendable {
-    let verdict: DownloadState.Verdict?
+    let verdict: DownloadSession.Verdict?
     let isGone: Bool
     let claim: DownloadClaim?
     let file: FileSink?

@@ -23,17 +23,20 @@ extension RequestHooks {
         private let coded: Data
         private let limits: DecodingLimits
 
-        init(_ run: RunCore, _ result: TransferResult, _ context: RetryPolicy.Context, _ decision: RetryPolicy.Decision) {
-            runID = run.id
-            url = run.exchange.url.string
-            method = run.exchange.method
+        init(
+            runID: UInt64, _ exchange: TransferRequest, _ result: TransferResult, _ context: RetryPolicy.Context,
+            _ decision: RetryPolicy.Decision, bodyBytes: Int
+        ) {
+            self.runID = runID
+            url = exchange.url.string
+            method = exchange.method
             attempt = context.attempt
             elapsed = context.elapsed
             head = result.error == nil ? result.head : nil
             error = result.error
             self.decision = decision
             coded = result.body
-            limits = DecodingLimits(maxOutputBytes: run.template.errorBodyBytes)
+            limits = DecodingLimits(maxOutputBytes: bodyBytes)
         }
 
         /// The body of the response, its coding undone, up to `errorBodyBytes` of the session. Decoded each time it is read.

@@ -1,3 +1,13 @@
+/// A run, as its feed of events sees it.
+package protocol EventSource: ExecutorItem {
+    /// The executor that they are told on.
+    var lane: DeliveryLane { get }
+    /// False once the run is cancelled and nothing of it goes on.
+    var mayGoOn: Bool { get }
+    /// True where a delegate, closure or observer is told of progress.
+    var wantsProgress: Bool { get }
+}
+
 /// What an observed run has to say before its end, in order. Runs nobody listens to have none.
 ///
 /// Progress is coalesced: at most one entry of each direction waits, and it reads the newest count when its turn comes.
@@ -39,13 +49,13 @@ package final class EventFeed: Sendable {
 
     // MARK: Pushing (any thread, never the delivery executor's own calls)
 
-    package func push(_ entry: Entry, from run: RunCore, batch: DeliveryBatch? = nil) {
+    package func push(_ entry: Entry, from run: some EventSource, batch: DeliveryBatch? = nil) {
         schedule(run, batch) {
             $0.entries.append(entry); return true
         }
     }
 
-    func push(observed kind: RequestEvent.Kind, from run: RunCore, batch: DeliveryBatch? = nil) {
+    func push(observed kind: RequestEvent.Kind, from run: some EventSource, batch: DeliveryBatch? = nil) {
         guard !observers.isEmpty else { return }
         // Until the socket is closed things still arrive; of a cancelled run only the attempt's own end is told.
         if !run.mayGoOn {
@@ -54,7 +64,7 @@ package final class EventFeed: Sendable {
         push(.observed(RequestEvent(run: info, time: .now, kind: kind)), from: run, batch: batch)
     }
 
-    func pushStart(from run: RunCore) {
+    func pushStart(from run: some EventSource) {
         guard hasHandlers else { return }
         schedule(run, nil) { state in
             guard !state.hasStarted else { return false }
@@ -64,11 +74,11 @@ package final class EventFeed: Sendable {
         }
     }
 
-    func pushHead(_ head: ResponseHead, from run: RunCore, batch: DeliveryBatch?) {
+    func pushHead(_ head: ResponseHead, from run: some EventSource, batch: DeliveryBatch?) {
         if hasHandlers { push(.head(head), from: run, batch: batch) }
     }
 
-    func pushSent(_ progress: TransferProgress, from run: RunCore, batch: DeliveryBatch?) {
+    func pushSent(_ progress: TransferProgress, from run: some EventSource, batch: DeliveryBatch?) {
         schedule(run, batch) { state in
             defer { state.sent = progress }
             guard state.sent == nil else { return false }
@@ -78,7 +88,7 @@ package final class EventFeed: Sendable {
     }
 
     /// Reports received bytes; with `restarts` another file begins, and the count goes back to it.
-    func pushReceived(_ progress: TransferProgress, restarts: Bool = false, from run: RunCore, batch: DeliveryBatch?) {
+    func pushReceived(_ progress: TransferProgress, restarts: Bool = false, from run: some EventSource, batch: DeliveryBatch?) {
         schedule(run, batch) { state in
             defer { state.received = progress }
             if restarts { state.receivedReported = TransferProgress(completed: -1, total: nil) }
@@ -89,14 +99,15 @@ package final class EventFeed: Sendable {
     }
 
     /// Reports the complete counts, always before the success. `offset` is where the body begins in the file it is the rest of.
-    func pushFinalProgress(_ metrics: TransferMetrics, offset: Int64 = 0, hasBody: Bool, from run: RunCore, batch: DeliveryBatch?) {
-        guard run.exchange.wantsProgress else { return }
+    func pushFinalProgress(_ metrics: TransferMetrics, offset: Int64 = 0, hasBody: Bool, from run: some EventSource, batch: DeliveryBatch?)
+    {
+        guard run.wantsProgress else { return }
         if hasBody { pushSent(TransferProgress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, batch: batch) }
         let received = offset + metrics.bodyBytesReceived
         pushReceived(TransferProgress(completed: received, total: received), from: run, batch: batch)
     }
 
-    private func schedule(_ run: RunCore, _ batch: DeliveryBatch?, _ change: (inout State) -> Bool) {
+    private func schedule(_ run: some EventSource, _ batch: DeliveryBatch?, _ change: (inout State) -> Bool) {
         let mustSchedule = state.withLock { state -> Bool in
             guard change(&state), !state.isScheduled else { return false }
             state.isScheduled = true

@@ -116,7 +116,8 @@ public final class Request<Value: Sendable>: Sendable {
         switch session.agent.add(run) {
         case .refused(let existing):
             run.discard()
-            return Run(core: existing, token: nil, wasRefused: true)
+            // An agent has no entries but runs.
+            return Run(core: existing as? RunCore ?? run, token: nil, wasRefused: true)
         case .accepted(let replaced):
             for old in replaced { _ = old.cancel(.replaced) }
         }

@@ -100,8 +100,8 @@ extension RunCore {
                 switch self.stage {
                 case .queued: .queued
                 case .transferring: isSuspended ? .suspended : .transferring
-                case .waiting(let number): RunCore.isWaitForDisk(number) ? .decoding : .waitingToRetry
-                case .working: .decoding
+                case .waiting: .waitingToRetry
+                case .working, .waitingForDisk: .decoding
                 case .parked: .suspended
                 case .idle: .delivering
                 }

@@ -64,19 +64,4 @@ extension RunCore {
         case .created, .cancelRequested, .ending, .silenced, .ended, .cancelled: false
         }
     }
-
-    // MARK: Bags
-
-    var closedBag: BagStorage? {
-        if isBagClosed { return bag }
-        guard rareFlag.load(ordering: .acquiring) else { return nil }
-        return Rare.of(id).bags.first { $0.isClosed }
-    }
-
-    /// Whether a bag has cancelled its members since this run left it for its last calls.
-    private var wasCancelledInBag: Bool {
-        if wasCancelledAfterLeaving { return true }
-        guard rareFlag.load(ordering: .acquiring) else { return false }
-        return Rare.of(id).links.contains { $0.wasCancelledAfterLeaving }
-    }
 }

@@ -17,9 +17,8 @@ extension RunCore {
         // Of its own: what follows an answer may wait again, while this thread still looks after the first wait.
         let number = TransferID().number
         enter(.waiting(number))
-        let key = Self.askWait(number)
         let hook = HookCall { question.drop() }
-        setWait(hook, exchange: key)
+        setWait(hook, .answer, of: number)
         limitAsking(number)
         StepDoor.pass(.retryWaiting, id)
         hook.run { [weak self] in
@@ -27,38 +26,38 @@ extension RunCore {
             guard self?.mayBeAsked(number) == true else { return }
             guard let answer = await question.answer(), let self else { return }
             StepDoor.pass(.hookAnswered, id)
-            guard takeWait(number) else { return }
+            guard takeWait(.waiting(number)) else { return }
             // A cancel that came with the answer leaves the run to whoever has it.
             guard mayGoOn else { return abandonWork() }
             next(self, answer)
         }
-        abandonWait(number)
+        abandonWait(.waiting(number))
     }
 
     /// Begins with the first transfer, or with what has to be asked before it.
     func beginTotalTime() {
-        guard let total = template.options.timeouts.total, exchange.deadline == nil else { return }
-        exchange = exchange.due(session.timing.now() &+ total.nanoseconds)
+        guard let total = template.options.timeouts.total, exchanges.deadline == nil else { return }
+        exchanges.setDeadline(session.timing.now() &+ total.nanoseconds)
     }
 
     /// Whether a question may still be put. Where not, nobody else may have seen that the run is over, and it leaves from here.
     private func mayBeAsked(_ number: UInt64) -> Bool {
         if mayGoOn { return true }
-        if takeWait(number) { abandonWork() }
+        if takeWait(.waiting(number)) { abandonWork() }
         return false
     }
 
     /// Answers come within the total time, or too late. Known before the question is put: whoever takes the wait takes the timer with it.
     func limitAsking(_ number: UInt64) {
-        guard let deadline = attemptDeadline, let total = template.options.timeouts.total else { return }
+        guard let deadline = exchanges.deadline, let total = template.options.timeouts.total else { return }
         let now = session.timing.now()
         let left = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
         let timer = session.timing.schedule(after: left) { [self] in
-            guard takeWait(number) else { return }
+            guard takeWait(.waiting(number)) else { return }
             let message = "the total time of \(total) is over, and the hook, handler or token source it waits for has not answered"
             giveUpWaiting(NetworkError(.totalTimeout, phase: .receiving, message: message, runID: id, attempt: exchange.attempt))
         }
-        setWait(timer, exchange: number)
+        setWait(timer, .timer, of: number)
     }
 }
 

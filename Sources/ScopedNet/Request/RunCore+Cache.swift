@@ -14,11 +14,11 @@ extension RunCore {
         var policy = template.options.cache
         if drive.authentication?.readsNothingStored == true { policy.read = .none }
         // Its own fields, also where the cache has added to them and begins again.
-        let fields = (drive.callersHeaders ?? intent.headers).fields
-        let request = CacheRequest(method: intent.method, url: intent.url.string, fields: fields, hasBody: intent.body != nil)
+        let request = CacheRequest(
+            method: exchanges.method, url: exchanges.url.string, fields: exchanges.ownHeaders.fields, hasBody: exchanges.body != nil)
         if hasStream { return enterCache(withStream: request, cache) }
         let strategy = cache.strategy(policy)
-        guard let key = isFirstExchange ? template.cacheKey({ strategy.key(for: request) }) : strategy.key(for: request) else {
+        guard let key = exchanges.isFirst ? template.cacheKey({ strategy.key(for: request) }) : strategy.key(for: request) else {
             return goOnUncached()
         }
         // What other methods send is never found, only thrown away.
@@ -117,15 +117,10 @@ extension RunCore {
     /// With `isRepeated` the server has seen it already, in another form: what may be used once is renewed.
     func send(_ forward: CacheForward, isRepeated: Bool = false) {
         let isRenewed = isRepeated && drive.authentication != nil
-        guard forward.isChanged || drive.callersHeaders != nil || isRenewed else { return goToNetwork() }
-        if drive.callersHeaders == nil { drive.callersHeaders = exchange.headers }
+        guard forward.isChanged || exchanges.isConditional || isRenewed else { return goToNetwork() }
         do throws(NetworkError) {
             let headers = try session.headerBlock(forward.request.fields, method: exchange.method, body: exchange.body)
-            exchange = TransferRequest(
-                url: exchange.url, method: exchange.method, headers: isRenewed ? authorizedForRetry(headers) : headers,
-                body: exchange.body, options: exchange.options,
-                wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
-                repeatsSilently: exchange.repeatsSilently, deadline: exchange.deadline, runID: id)
+            exchanges.condition(isRenewed ? authorizedForRetry(headers) : headers)
         } catch { return fail(error, batch: nil) }
         goToNetwork()
     }
@@ -148,10 +143,7 @@ extension RunCore {
             origin: origin,
             preparationError: nil)
         // Of this hop, not of the one the request began with.
-        run.exchange = TransferRequest(
-            url: exchange.url, method: exchange.method, headers: drive.callersHeaders ?? exchange.headers, body: exchange.body,
-            options: exchange.options, wantsMilestones: exchange.wantsMilestones, repeatsSilently: exchange.repeatsSilently,
-            runID: run.id)
+        run.exchanges = exchanges.refresh(runID: run.id)
         run.drive.isRefresh = true
         // How it came there decides about cookies.
         run.drive.hasJarCookies = drive.hasJarCookies

@@ -14,18 +14,18 @@ extension RunCore {
     /// Copies on a thread that is neither the download folder's nor the cache's, and goes on: with the copy, or without it where the cache's disk
     /// does not answer.
     func wait(for copy: CacheCopy, then goOn: @escaping @Sendable (RunCore) -> Void) {
-        let number = Self.diskWait(TransferID().number)
-        enter(.waiting(number))
+        let number = TransferID().number
+        enter(.waitingForDisk(number))
         watch(copy, copy.progress, number, goOn)
         // Weakly: a run that has ended without the copy is gone, whenever the disk returns.
         BlockingPool.shared.submit(copy.group) { [weak self] in
             copy.run { self?.mayGoOn == true }
-            guard let self, takeWait(number) else { return }
+            guard let self, takeWait(.waitingForDisk(number)) else { return }
             guard mayGoOn else { return abandonWork() }
             goOn(self)
         }
         StepDoor.pass(.retryWaiting, id)
-        abandonWait(number)
+        abandonWait(.waitingForDisk(number))
     }
 
     private func watch(_ copy: CacheCopy, _ last: CacheCopy.Progress, _ number: UInt64, _ goOn: @escaping @Sendable (RunCore) -> Void) {
@@ -34,12 +34,12 @@ extension RunCore {
             let progress = copy.progress
             if progress != last, timeLeft != .zero {
                 watch(copy, progress, number, goOn)
-                return abandonWait(number)
+                return abandonWait(.waitingForDisk(number))
             }
-            guard takeWait(number) else { return }
+            guard takeWait(.waitingForDisk(number)) else { return }
             copy.giveUp()
             goOn(self)
         }
-        setWait(timer, exchange: number)
+        setWait(timer, .timer, of: number)
     }
 }

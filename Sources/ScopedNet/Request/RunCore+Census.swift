@@ -8,7 +8,8 @@ extension RunCore: CensusMember {
         state.text = "\(template.method.rawValue) \(template.url.handle == nil ? "(malformed URL)" : template.url.description), \(status)"
         if gateState.goesOn { state.text += ", detached: its transfer goes on" }
         if agent.liveRuns().contains(where: { $0 === self }) { state.tables.append("its agent") }
-        for bag in [bag].compactMap({ $0 }) + Rare.of(id).bags where bag.isHolding(self) { state.tables.append("the bag of \(bag.label)") }
+        let bags = [bag].compactMap { $0 } + (ifExtras { $0.bags } ?? [])
+        for bag in bags where bag.isHolding(self) { state.tables.append("the bag of \(bag.label)") }
         state.handles = ticket?.handleCount ?? 0
         state.closures = heldClosures
         state.holds = [session.ticket?.number].compactMap { $0 }
@@ -27,7 +28,7 @@ extension RunCore: CensusMember {
 }
 
 extension BagStorage {
-    fileprivate func isHolding(_ run: RunCore) -> Bool { members().contains { $0.isOf(run) } }
+    fileprivate func isHolding(_ member: ScopeMember) -> Bool { members().contains { $0.isOf(member) } }
 }
 
 extension RunHandlers {

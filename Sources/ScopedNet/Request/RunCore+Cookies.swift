@@ -12,7 +12,7 @@ extension RunCore {
         guard jar != nil else { return }
         let first = exchange
         let headers = withCookies(first.headers, to: first.url, method: first.method, body: first.body)
-        if headers !== first.headers { exchange = first.with(headers) }
+        if headers !== first.headers { exchanges.setHeaders(headers) }
     }
 
     /// The fields with what the jar has for this hop and this moment. A `Cookie` of the caller's own is left alone.

@@ -3,13 +3,13 @@ import Synchronization
 
 /// What the run says, on the delivery executor.
 extension RunCore: DeliveringRun {
-    func deliver(_ item: Delivery) {
+    package func deliver(_ item: DeliveryLane.Signal) {
         guard let ticket else { return say(item) }
         // What its callbacks make belongs to its census.
         ticket.listening { say(item) }
     }
 
-    private func say(_ item: Delivery) {
+    private func say(_ item: DeliveryLane.Signal) {
         switch item {
         case .events: pump()
         case .ending: sayEnding()

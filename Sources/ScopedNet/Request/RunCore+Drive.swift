@@ -28,8 +28,7 @@ extension RunCore {
 
     func beginExchanges(_ batch: DeliveryBatch?) {
         takeCookies()
-        if usesAuthentication { return beginAuthenticated(batch: batch) }
-        enterFirst(batch)
+        if !openAuthentication(batch: batch) { enterFirst(batch) }
     }
 
     /// The first exchange is made, and asks the cache.
@@ -51,7 +50,7 @@ extension RunCore {
     func enterQueue() {
         let number = exchangeID.number
         // The first exchange has none, and need not be made yet.
-        let deadline = attemptDeadline
+        let deadline = exchanges.deadline
         enter(.queued(number))
         switch session.admission.submit(self) {
         case .start: session.admission.grant(self)
@@ -60,7 +59,7 @@ extension RunCore {
             feed?.push(observed: .queued(position: position), from: self)
             limitWaiting(number, deadline)
             // A cancel that came before the word was stored could not take the run out again.
-            if !mayGoOn, session.admission.remove(self, exchange: number) { abandonWork() }
+            if !mayGoOn, session.admission.remove(self, exchange: TransferID(number: number)) { abandonWork() }
         case .refusedFull:
             let limit = session.configuration.connection.limits.queued
             fail(
@@ -83,19 +82,19 @@ extension RunCore {
             limit == timeouts.queue
             ? (.queueTimeout, "no free connection for \(limit)") : (.totalTimeout, "the total time of \(timeouts.total ?? .zero) is over")
         let wait = session.timing.schedule(after: limit) { [self] in
-            guard session.admission.remove(self, exchange: number) else { return }
+            guard session.admission.remove(self, exchange: TransferID(number: number)) else { return }
             giveUpWaiting(NetworkError(code, phase: .queued, message: message, runID: id, attempt: exchange.attempt))
         }
-        setWait(wait, exchange: Self.queueWait(number))
+        setWait(wait, .queue, of: number)
         StepDoor.pass(.queueTimed, id)
         // It may have left the queue, or been cancelled, before the timer was known.
-        guard stage == .queued(number), mayGoOn else { return cancelWait(exchange: Self.queueWait(number)) }
+        guard stage == .queued(number), mayGoOn else { return cancelWait(.queue, of: number) }
     }
 
     /// Has a slot. Any thread, also the network's.
     ///
     /// - Returns: false when the slot is not used; the caller passes it on.
-    func beginTransfer() -> Bool {
+    package func beginTransfer() -> Bool {
         StepDoor.pass(.beforeTransfer, id)
         guard mayGoOn else {
             abandonWork()
@@ -106,12 +105,12 @@ extension RunCore {
             enter(.parked)
             guard !isSuspended, leave(.parked, for: .idle) else { return false }
         }
-        cancelWait(exchange: Self.queueWait(exchangeID.number))
+        cancelWait(.queue, of: exchangeID.number)
         guard usesRatePermit() else { return false }
         if !drive.hasBegun {
             drive.hasBegun = true
             if template.options.retry.maxAttempts > 1 {
-                session.admission.payIn(originID)
+                session.admission.payIn(exchanges.url.originID)
                 session.link.noteRetries(to: template.url)
             }
             beginTotalTime()
@@ -371,17 +370,13 @@ extension RunCore {
         try template.options.access.check(next.url, phase: .receiving)
         try checkTrust(next.url)
         drive.visits.append(visit)
-        drive.callersHeaders = nil
         let (method, body) = (next.method, next.body)
         let isSameOrigin = next.url.origin == exchange.url.origin
-        let fields = try authorized(next.fields, following: next.url, isSameOrigin: isSameOrigin, method, body)
+        let hop = AuthenticationSession.Exchange(url: next.url, method: method, fields: next.fields, body: body)
+        let fields = try drive.authentication?.fields(following: hop, isSameOrigin: isSameOrigin) ?? next.fields
         let headers = withCookies(
             try session.headerBlock(fields, method: method, body: body), to: next.url, method: method, body: body)
-        exchange = TransferRequest(
-            url: next.url, method: method, headers: headers, body: body, options: exchange.options,
-            wantsProgress: exchange.wantsProgress, wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt,
-            repeatsSilently: template.isIdempotent(method) && template.options.retry.silentReconnect, deadline: exchange.deadline, runID: id
-        )
+        exchanges.redirect(to: next.url, method, headers, body)
     }
 
     func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
@@ -475,13 +470,7 @@ extension RunCore {
         drive.file = nil
         resumeAttempt()
         drive.cache?.outcome = nil
-        exchange = TransferRequest(
-            url: exchange.url, method: exchange.method,
-            headers: authorizedForRetry(cookiesOfRetry()), body: exchange.body,
-            options: drive.silentReconnects > 0 ? exchange.options.withFreshConnection : exchange.options,
-            wantsProgress: exchange.wantsProgress,
-            wantsMilestones: exchange.wantsMilestones, attempt: exchange.attempt + 1, repeatsSilently: exchange.repeatsSilently,
-            deadline: exchange.deadline, runID: id)
+        exchanges.retry(authorizedForRetry(cookiesOfRetry()), onFreshConnection: drive.silentReconnects > 0)
         countAttempt()
         let wait: Duration
         switch timing {
@@ -493,10 +482,10 @@ extension RunCore {
         enter(.waiting(number))
         // Whoever takes the wait away has the run: the timer, the path, or a cancel seen here.
         let timer = session.timing.schedule(after: wait) { [self] in endWait(number) }
-        setWait(timer, exchange: number)
+        setWait(timer, .timer, of: number)
         if case .withPath(let jitter, _) = timing { endWait(number, afterPathAnd: jitter) }
         StepDoor.pass(.retryWaiting, id)
-        abandonWait(number)
+        abandonWait(.waiting(number))
     }
 }
 

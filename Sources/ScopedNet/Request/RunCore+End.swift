@@ -49,12 +49,12 @@ extension RunCore {
         }
     }
 
-    /// Whether this thread has just retired the run. Another may be at an item of the same run: an `await` ends on the caller's thread where
-    /// memory has the answer, and a cancellation on the executor.
-    func takeSettling() -> Bool {
+    package func takeSettling() -> (agent: RequestAgent, id: UInt64)? {
         let here = UInt(pthread_self())
-        return settler.load(ordering: .relaxed) == here
-            && settler.compareExchange(expected: here, desired: 0, ordering: .sequentiallyConsistent).exchanged
+        guard settler.load(ordering: .relaxed) == here,
+            settler.compareExchange(expected: here, desired: 0, ordering: .sequentiallyConsistent).exchanged
+        else { return nil }
+        return (agent, id)
     }
 
     /// - Returns: true for the one who is to take the run out of the agent.
@@ -64,9 +64,7 @@ extension RunCore {
         if departure.load(ordering: .sequentiallyConsistent) & Self.counted != 0 { bag?.endDelivery() }
         endFlight()
         releaseTarget()
-        if rareFlag.load(ordering: .sequentiallyConsistent) { dropRare() }
+        dropExtras()
         return true
     }
-
-    package var isRetired: Bool { retired.load(ordering: .sequentiallyConsistent) }
 }

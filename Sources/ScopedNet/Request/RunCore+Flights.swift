@@ -27,7 +27,7 @@ extension RunCore {
         drive.hasFollowed = true
         enter(.waiting(number))
         let follows = cache.flights.follow(key, id, template.options.priority) { [self] in
-            guard takeWait(number) else { return }
+            guard takeWait(.waiting(number)) else { return }
             drive.isCollapsed = true
             enterCache()
         }
@@ -41,13 +41,13 @@ extension RunCore {
             return false
         }
         let bound = limitFollowing(visit, number)
-        setWait(
-            AnyCancellable { [id] in
-                bound?.cancel()
-                cache.flights.leave(key, id)
-            }, exchange: Self.pathWait(number))
+        let leaving = AnyCancellable { [id] in
+            bound?.cancel()
+            cache.flights.leave(key, id)
+        }
+        setWait(leaving, .path, of: number)
         StepDoor.pass(.retryWaiting, id)
-        abandonWait(number)
+        abandonWait(.waiting(number))
         return true
     }
 
@@ -56,7 +56,7 @@ extension RunCore {
         guard let wait = limit.wait else { return nil }
         return session.timing.schedule(after: wait) { [self] in
             visit.cache.flights.leave(visit.key, id)
-            guard takeWait(number) else { return }
+            guard takeWait(.waiting(number)) else { return }
             guard case .total = limit else { return enterCacheBlocking(batch: nil) }
             // A stored response may be better than the error.
             drive.cache = visit

@@ -44,4 +44,14 @@ extension RunCore {
         let fields = head.withFields { $0.values(of: "strict-transport-security") }
         if let first = fields.first { hsts.receive(first, from: exchange.url.host) }
     }
+
+    /// - Throws: ``NetworkError`` with code `insecureConnection` where a redirect leads to a host with pins over `http`.
+    func checkTrust(_ target: RequestURL) throws(NetworkError) {
+        do throws(NetworkError) { try session.link.checkTrust(target) } catch {
+            var error = error
+            error.runID = id
+            error.attempt = exchange.attempt
+            throw error
+        }
+    }
 }

@@ -20,9 +20,9 @@ extension RunCore {
         StepDoor.pass(.stageRead, id)
         switch stage {
         case .idle, .working, .parked: break
-        case .queued(let number): _ = session.admission.remove(self, exchange: number)
+        case .queued(let number): _ = session.admission.remove(self, exchange: TransferID(number: number))
         case .transferring(let number): session.transport.cancel(TransferID(number: number))
-        case .waiting: break
+        case .waiting, .waitingForDisk: break
         }
         cancelWaits()
         releaseTarget()
@@ -47,7 +47,7 @@ extension RunCore {
         case .transferring(let number): applySuspension(TransferID(number: number))
         case .parked:
             if !value, leave(.parked, for: .idle) { submitAttempt() }
-        case .idle, .queued, .waiting, .working: break
+        case .idle, .queued, .waiting, .waitingForDisk, .working: break
         }
         return true
     }

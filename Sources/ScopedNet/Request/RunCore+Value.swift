@@ -2,6 +2,8 @@ import FoundationEssentials
 
 /// What is made of a response.
 extension RunCore {
+    var assembler: ResponseAssembler { ResponseAssembler(template: template, decoder: decoder) }
+
     /// The body goes to a reader while it arrives.
     var hasStream: Bool { stream != nil }
 
@@ -27,8 +29,7 @@ extension RunCore {
 
     /// True when `process` costs nothing and may run on the network thread.
     func canProcessInline(_ result: TransferResult) -> Bool {
-        decoder.isImmediate && !isFile && template.options.validation.check == nil
-            && (result.body.isEmpty || result.head?.appliedCoding == nil)
+        !isFile && assembler.isImmediate(result.head, result.body)
     }
 
     /// Makes the outcome of a complete, accepted response.
@@ -73,54 +74,23 @@ extension RunCore {
         guard let head = result.head else {
             throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
         }
-        try checkType(head, result.body)
+        let assembler = assembler
+        if isTypeUnwanted(head, result.body) {
+            drive.file?.discard()
+            throw assembler.typeRefusal(head, result.body)
+        }
         let file = isFile ? try commitFile(head) : nil
-        let body = file == nil ? try decodedBody(result.body, head) : Data()
+        let body = file == nil ? try assembler.decodedBody(result.body, head) : Data()
         drive.decodedBytes = file.map { Int(clamping: $0.count) } ?? (result.body.isEmpty ? nil : body.count)
-        // For the error; a decoder that only hands the body on has none.
-        let evidence = decoder.isImmediate ? nil : body
-        // A file was checked before it got its place, and of a stream there is nothing yet.
-        if file == nil, stream == nil, let refusal = programsRefusal(head, body) { throw refusal }
         let parts = ResponseParts(
-            head: head, body: consume body, attempts: attempts, url: intent.url.description, source: drive.source,
+            head: head, body: consume body, attempts: attempts, url: exchanges.url.description, source: drive.source,
             cacheStatus: drive.cacheStatus, file: file, duration: elapsed)
-        do { return try decoder.decode(consume parts) } catch {
-            var failure = NetworkError(
-                .decodingFailed, phase: .decoding, message: DecodingFailure.message(for: error, body: evidence), underlying: error)
-            failure.body = evidence?.prefix(template.errorBodyBytes)
-            failure.bodyBytes = evidence?.count
-            throw failure
-        }
-    }
-
-    /// Before anything is decoded, and before a file is replaced.
-    private func checkType(_ head: ResponseHead, _ body: Data) throws(NetworkError) {
-        guard isTypeUnwanted(head, body) else { return }
-        var error = NetworkError.unacceptableType(head)
-        if let coding = head.appliedCoding {
-            error.body = ContentCoding.decodedPrefix(body, coding: coding, limits: DecodingLimits(maxOutputBytes: template.errorBodyBytes))
-        } else {
-            error.body = body.prefix(template.errorBodyBytes)
-            error.bodyBytes = body.count
-        }
-        drive.file?.discard()
-        throw error
+        return try assembler.assemble(consume parts, isChecked: file != nil || stream != nil) { mayGoOn }
     }
 
     /// The error of the program's own check; nil for a response that it takes.
     func programsRefusal(_ head: ResponseHead, _ body: Data) -> NetworkError? {
-        // A cancel that came while the body was decoded: nothing more is asked.
-        guard let check = template.options.validation.check, mayGoOn else { return nil }
-        do {
-            try check(head, body)
-            return nil
-        } catch {
-            var failure =
-                error as? NetworkError
-                ?? NetworkError(.unacceptableResponse, phase: .decoding, message: "the program's check: \(error)", underlying: error)
-            failure.body = failure.body ?? body.prefix(template.errorBodyBytes)
-            return failure
-        }
+        assembler.programsRefusal(head, body) { mayGoOn }
     }
 
     private func isTypeUnwanted(_ head: ResponseHead, _ body: Data) -> Bool {
@@ -129,21 +99,7 @@ extension RunCore {
         return drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0)
     }
 
-    func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool {
-        let types = template.options.validation.contentTypes
-        // Most requests have no wishes, and the field is not looked for.
-        if decoder.types == nil, types.kind == .automatic { return true }
-        return types.accepts(head["content-type"], status: head.status, isEmpty: isEmpty, expected: decoder.types)
-    }
-
-    private func decodedBody(_ body: Data, _ head: ResponseHead) throws(NetworkError) -> Data {
-        guard !body.isEmpty, let coding = head.appliedCoding else { return body }
-        var limits = template.options.limits.decoding
-        limits.maxOutputBytes = min(limits.maxOutputBytes ?? .max, template.options.limits.bodyBytes)
-        do throws(ContentDecodingError) { return try ContentCoding.decoded(body, coding: coding, limits: limits) } catch {
-            throw NetworkError(error, runID: id, attempt: exchange.attempt)
-        }
-    }
+    func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool { assembler.acceptsType(head, isEmpty: isEmpty) }
 
     /// The file of a complete response of the type that is wanted, to be put in its place; nil where there is none.
     func fileToCommit(_ result: TransferResult) -> FileCommit? {
@@ -170,7 +126,7 @@ extension RunCore {
 
     func setFailure(_ error: NetworkError) {
         let configuration = session.configuration
-        outcome = .failure(error.decoding(by: configuration.json, configuration.errorDocument).asked(intent.method, intent.url))
+        outcome = .failure(error.decoding(by: configuration.json, configuration.errorDocument).asked(exchanges.method, exchanges.url))
     }
 
     /// The result once the run has ended; nil before and after a cancellation. Any thread.

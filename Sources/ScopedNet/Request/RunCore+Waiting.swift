@@ -10,20 +10,20 @@ extension RunCore {
         enter(.waiting(number))
         if let limit = template.options.timeouts.connectivity {
             let timer = session.timing.schedule(after: limit) { [self] in
-                guard takeWait(number) else { return }
+                guard takeWait(.waiting(number)) else { return }
                 let message = "no path to \(template.url.host) for \(limit)"
                 giveUpWaiting(NetworkError(.connectivityTimeout, phase: .preparing, message: message, runID: id))
             }
-            setWait(timer, exchange: number)
+            setWait(timer, .timer, of: number)
         }
         let path = source.wait(for: targets) { [weak self] in
             if let self, stage == .waiting(number) { feed?.push(observed: .waitingForConnectivity, from: self) }
         } _: { [self] in
             endWait(number)
         }
-        setWait(path, exchange: Self.pathWait(number))
+        setWait(path, .path, of: number)
         StepDoor.pass(.retryWaiting, id)
-        abandonWait(number)
+        abandonWait(.waiting(number))
         return true
     }
 
@@ -66,16 +66,16 @@ extension RunCore {
         next: @escaping @Sendable (RunCore, Answer?) -> Void,
         late: @escaping @Sendable (Answer) -> Void = { _ in }
     ) {
-        let number = Self.diskWait(TransferID().number)
-        enter(.waiting(number))
+        let number = TransferID().number
+        enter(.waitingForDisk(number))
         if let last = [timeLeft.map { max($0, .milliseconds(100)) }, limit].compactMap({ $0 }).min() {
             let timer = session.timing.schedule(after: last) { [self] in
-                if takeWait(number) { next(self, nil) }
+                if takeWait(.waitingForDisk(number)) { next(self, nil) }
             }
-            setWait(timer, exchange: number)
+            setWait(timer, .timer, of: number)
         }
         ask { [self] answer in
-            guard takeWait(number) else { return late(answer) }
+            guard takeWait(.waitingForDisk(number)) else { return late(answer) }
             guard mayGoOn else {
                 late(answer)
                 return abandonWork()
@@ -83,12 +83,12 @@ extension RunCore {
             next(self, answer)
         }
         StepDoor.pass(.retryWaiting, id)
-        abandonWait(number)
+        abandonWait(.waitingForDisk(number))
     }
 
     /// Of the total time; all of it where it has not begun. Nil without one.
     var timeLeft: Duration? {
-        guard let deadline = attemptDeadline else { return template.options.timeouts.total }
+        guard let deadline = exchanges.deadline else { return template.options.timeouts.total }
         let now = session.timing.now()
         return .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
     }
@@ -110,44 +110,31 @@ extension RunCore {
             guard stage == .waiting(number) else { return }
             let timer = session.timing.schedule(after: jitter) { [self] in endWait(number) }
             // The path may come before the wait for it is noted, below: a key of its own, so that neither takes the other's place.
-            setWait(timer, exchange: Self.jitterWait(number))
-            if stage != .waiting(number) { cancelWaits(exchange: number) }
+            setWait(timer, .jitter, of: number)
+            if stage != .waiting(number) { cancelWait(number) }
         }
-        setWait(path, exchange: Self.pathWait(number))
+        setWait(path, .path, of: number)
     }
 
     /// The time has come, or the path.
     func endWait(_ number: UInt64) {
-        if takeWait(number) { submitAttempt() }
+        if takeWait(.waiting(number)) { submitAttempt() }
     }
 
     /// - Returns: true for the one who has the run now.
-    func takeWait(_ number: UInt64) -> Bool {
-        guard leave(.waiting(number), for: .idle) else { return false }
-        cancelWaits(exchange: number)
+    func takeWait(_ stage: RunStage) -> Bool {
+        guard leave(stage, for: .idle) else { return false }
+        cancelWait(stage.number)
         return true
     }
 
     /// A cancel that came before the waits were known could not stop them; one that has ended left them behind.
-    func abandonWait(_ number: UInt64) {
+    func abandonWait(_ stage: RunStage) {
         if !mayGoOn {
-            cancelWaits(exchange: number)
-            if leave(.waiting(number), for: .idle) { abandonWork() }
-        } else if stage != .waiting(number) {
-            cancelWaits(exchange: number)
+            cancelWait(stage.number)
+            if leave(stage, for: .idle) { abandonWork() }
+        } else if self.stage != stage {
+            cancelWait(stage.number)
         }
     }
-
-    private func cancelWaits(exchange number: UInt64) {
-        for key in [number, Self.pathWait(number), Self.jitterWait(number), Self.askWait(number)] { cancelWait(exchange: key) }
-    }
-
-    // Beside the timer of an exchange, which has its number: the wait for a path, the pause that follows it, a question to the program, and the
-    // place in the queue, which is no part of a wait and outlives it. Numbers of exchanges count up from one and never come near the upper bits.
-    static func pathWait(_ number: UInt64) -> UInt64 { number | 1 << 63 }
-    static func jitterWait(_ number: UInt64) -> UInt64 { number | 1 << 62 }
-    static func askWait(_ number: UInt64) -> UInt64 { number | 1 << 60 }
-    static func queueWait(_ number: UInt64) -> UInt64 { number | 1 << 61 }
-    static func diskWait(_ number: UInt64) -> UInt64 { number | 1 << 59 }
-    static func isWaitForDisk(_ number: UInt64) -> Bool { number & 1 << 59 != 0 }
 }

@@ -8,24 +8,19 @@ import Synchronization
 /// Its files: this one holds what it consists of, and the gate; `RunCore+Drive` takes it from stage to stage; `RunCore+Sink` hears the
 /// transport; `RunCore+Value` makes of a response what was asked for; `RunDelivery` calls the user, as `RunCore+Delivery` and `RunCore+Admission`
 /// let it; `RunCore+End` takes it out of the agent.
-package final class RunCore: BagMember, @unchecked Sendable {
+package final class RunCore: AgentEntry, @unchecked Sendable {
     // Safety: every stored property says who may touch it. What is not atomic is either immutable, or handed from stage to stage (one
     // stage at a time, each hand-over through a lock or queue), or owned by whoever won the gate's last step. The handlers are written in `init`;
     // success, failure and progress closures belong to whoever won that step (and to the delivery executor while a call is admitted, during
     // which nobody can win). `outcome` is written by the last stage and read by the delivery executor, which the stage handed the run to.
 
-    package enum Delivery: Sendable { case events, ending, cancelled }
-
     // Immutable.
-    package let id: UInt64
     package let template: RequestTemplate
     package let session: Session
     package var agent: RequestAgent { session.agent }
     package let origin: CodeOrigin
     package let startedAt = monotonicNow()
-    package let repeatKey: RequestAgent.RepeatKey?
     let preparationError: NetworkError?
-    private let listensToProgress: Bool
     package let ticket: CensusTicket?
     let decoder: AnyDecoder
     let stream: BodyStream?
@@ -36,7 +31,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
     let suspended = Atomic<Bool>(false)
     let retired = Atomic<Bool>(false)
     let departure = Atomic<UInt8>(0)
-    let rareFlag = Atomic<Bool>(false)
+    let extras = RunExtras.Slot()
     /// Others may wait for what it is getting.
     let leadsFlight = Atomic<Bool>(false)
     /// The highest level among those others, or zero.
@@ -48,18 +43,11 @@ package final class RunCore: BagMember, @unchecked Sendable {
     /// The thread that retired the run on a delivery executor, and is to settle the agent's count when it has let the run go. Zero: nobody is.
     let settler = Atomic<UInt>(0)
 
-    // Guarded by the agent's shard.
-    var agentNext: Unmanaged<RunCore>?
-    var agentPrevious: Unmanaged<RunCore>?
-
     // Guarded by the session's admission queue.
-    var queuePlace: Int32 = -1
+    package var queuePlace: Int32 = -1
 
     // Handed from stage to stage. Unchecked: one stage has them at a time, and no access lasts longer than a load or a store.
-    /// Nil until it is wanted: a run that is cancelled while it waits for its first slot never has one.
-    @exclusivity(unchecked) private var madeExchange: TransferRequest?
-    /// Of the present exchange, made or not.
-    @exclusivity(unchecked) private(set) var exchangeID = TransferID()
+    @exclusivity(unchecked) var exchanges: ExchangeBuilder
     @exclusivity(unchecked) var attempts = AttemptList()
     @exclusivity(unchecked) var drive = DriveState()
 
@@ -76,7 +64,7 @@ package final class RunCore: BagMember, @unchecked Sendable {
         var silentReconnects = 0
         var visits: [RedirectPolicy.Context.Visit] = []
         /// Of a download to a file.
-        var download: DownloadState?
+        var download: DownloadSession?
         var hasBegun = false
         /// While an exchange is on its way through the cache to the server.
         var cache: CacheVisit?
@@ -94,12 +82,10 @@ package final class RunCore: BagMember, @unchecked Sendable {
         var bodyIsValue = true
         /// The jar has filled the `Cookie` field in, not the caller.
         var hasJarCookies = false
-        /// The fields as they were before the cache added its own.
-        var callersHeaders: HeaderBlock?
         /// What came over the wire of a body that was put together with stored parts.
         var joined: Data?
         /// Nil for runs that have nothing to say about who they are.
-        var authentication: RunAuthentication?
+        var authentication: AuthenticationSession?
         /// The download, in its place.
         var committed: FileSink?
         /// The length of the body that the decoder was given, or that is in the file.
@@ -113,14 +99,18 @@ package final class RunCore: BagMember, @unchecked Sendable {
     }
 
     /// Its own, or that of somebody more urgent who waits for the same response. Any thread.
-    var priority: Priority {
+    package var priority: Priority {
         let own = template.options.priority
         return Priority.allCases.last { $0.level == followersLevel.load(ordering: .sequentiallyConsistent) }.map { max($0, own) } ?? own
     }
 
-    override var stepNumber: UInt64 { id }
-    override var asRun: RunCore? { self }
+    override var group: (any ScopeGroup.Type)? { RunGroup.self }
     override var ending: (@Sendable () async -> Void)? { { [self] in await agent.ended(self) } }
+    override var repeatStrategy: RepeatStrategy { template.options.repeats.strategy }
+    override var tag: String? { template.options.tag }
+    override package var isRetired: Bool { retired.load(ordering: .sequentiallyConsistent) }
+    override func didEnter() { countStart() }
+    override func uses(_ link: TransportLink) -> Bool { session.link === link }
 
     package init(
         template: RequestTemplate, requestID: UInt64, session: Session, decoder: AnyDecoder, handlers: consuming RunHandlers,
@@ -144,15 +134,14 @@ package final class RunCore: BagMember, @unchecked Sendable {
             feed = EventFeed(observers: observers, info: info, hasHandlers: wantsEvents || wantsProgress)
         }
         delivery = RunDelivery(handlers, executor: lane, feed: feed)
-        self.id = id
         self.template = template
         self.session = session
         self.origin = origin
-        self.repeatKey = repeatKey
         self.preparationError = preparationError
-        listensToProgress = wantsProgress || !observers.isEmpty
+        exchanges = ExchangeBuilder(
+            template, runID: id, wantsProgress: wantsProgress || !observers.isEmpty, wantsMilestones: !observers.isEmpty)
         ticket = Census.ticket(inheriting: session.ticket)
-        super.init()
+        super.init(id: id, repeatKey: repeatKey)
         LiveObjects.born(.run)
         if let ticket { ticket.watch(self, .run, origin: origin.description, closures: delivery.handlers.origins) }
     }
@@ -167,43 +156,10 @@ package final class RunCore: BagMember, @unchecked Sendable {
 
     // MARK: The exchange
 
-    var exchange: TransferRequest {
-        get {
-            if let madeExchange { return madeExchange }
-            let first = TransferRequest(
-                id: exchangeID, url: template.url, method: template.method, headers: template.headers, body: template.body,
-                options: template.transferOptions, wantsProgress: listensToProgress,
-                wantsMilestones: feed?.observers.isEmpty == false,
-                repeatsSilently: template.isIdempotent(template.method) && template.options.retry.silentReconnect, runID: id)
-            madeExchange = first
-            return first
-        }
-        set {
-            madeExchange = newValue
-            exchangeID = newValue.id
-        }
-    }
-
-    /// What the present exchange asks for, made or not.
-    var intent: (url: RequestURL, method: HTTPRequest.Method, headers: HeaderBlock, body: RequestBody?) {
-        guard let madeExchange else { return (template.url, template.method, template.headers, template.body) }
-        return (madeExchange.url, madeExchange.method, madeExchange.headers, madeExchange.body)
-    }
-
-    /// Nothing has been sent, and nothing has led on.
-    var isFirstExchange: Bool { madeExchange == nil }
-
-    /// When the run as a whole must be over, as far as that is known.
-    var attemptDeadline: UInt64? { madeExchange?.deadline }
-
-    /// The slot that the present exchange needs.
-    var admissionKey: AdmissionKey {
-        let (url, options) = madeExchange.map { ($0.url, $0.options) } ?? (template.url, template.transferOptions)
-        return AdmissionKey(origin: url.originID, sharesConnection: options.sharesConnection(to: url))
-    }
-
-    /// The origin of the present exchange.
-    var originID: UInt32 { (madeExchange?.url ?? template.url).originID }
+    /// The present one, made where it is not yet.
+    var exchange: TransferRequest { exchanges.current }
+    package var exchangeID: TransferID { exchanges.id }
+    package var admissionKey: AdmissionKey { exchanges.admissionKey }
 
     // MARK: The gate
 
@@ -237,17 +193,10 @@ package final class RunCore: BagMember, @unchecked Sendable {
 
     /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached. Nor does one whose bag has ended, however many
     /// members that has: the bag's end will get to it.
-    var mayGoOn: Bool {
+    package var mayGoOn: Bool {
         let state = gateState
         guard state.mayGoOn, !state.isOver, template.options.release != .detached else { return state.mayGoOn }
         return closedBag == nil || leadsOthers
-    }
-
-    package func cancel(_ reason: CancelReason) -> Run.CancelResult {
-        let (result, aftermath) = closeGate(reason)
-        StepDoor.pass(.gateShut, id)
-        settle(aftermath, reason)
-        return result
     }
 
     override package func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) {

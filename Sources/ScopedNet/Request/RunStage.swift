@@ -3,13 +3,14 @@
 /// The rule that makes a cancel latched (G5): a stage stores its word, *then* looks at the gate; a cancel shuts the gate, *then* reads the
 /// word. One of the two sees the other, and taking back is idempotent.
 ///
-/// The number is that of the exchange (``TransferID``): a retry or a redirect is a new one, so a thread that comes late sees that its stage
-/// is over and touches nothing of the next.
+/// The number is that of the exchange (``TransferID``), or of the wait where that is not for the exchange alone: a retry or a redirect has a new
+/// one, so a thread that comes late sees that its stage is over and touches nothing of the next.
 package enum RunStage: Equatable, Sendable {
     case idle
     case queued(UInt64)
     case transferring(UInt64)
     case waiting(UInt64)
+    case waitingForDisk(UInt64)
     case working
     /// Suspended before it got to the network.
     case parked
@@ -21,9 +22,13 @@ package enum RunStage: Equatable, Sendable {
         case 3: self = .waiting(word >> 3)
         case 4: self = .working
         case 5: self = .parked
+        case 6: self = .waitingForDisk(word >> 3)
         default: self = .idle
         }
     }
+
+    /// Zero where there is none.
+    var number: UInt64 { word >> 3 }
 
     package var word: UInt64 {
         switch self {
@@ -33,6 +38,7 @@ package enum RunStage: Equatable, Sendable {
         case .waiting(let number): number << 3 | 3
         case .working: 4
         case .parked: 5
+        case .waitingForDisk(let number): number << 3 | 6
         }
     }
 }

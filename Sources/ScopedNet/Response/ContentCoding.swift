@@ -51,7 +51,7 @@ extension ContentDecoder {
 }
 
 extension NetworkError {
-    init(_ error: ContentDecodingError, runID: UInt64, attempt: Int) {
+    init(_ error: ContentDecodingError, runID: UInt64 = 0, attempt: Int = 0) {
         let code: Code = if case .bomb = error { .decodingBomb } else { .contentDecodingFailed }
         self.init(code, phase: .decoding, message: "\(error)", runID: runID, attempt: attempt, underlying: error)
     }

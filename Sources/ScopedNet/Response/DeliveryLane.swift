@@ -6,11 +6,24 @@ package protocol DeliveryTarget: AnyObject, Sendable {
     func schedule(_ work: @escaping @Sendable () -> Void)
 }
 
+/// A run, as the executor of its callbacks sees it.
+package protocol ExecutorItem: AnyObject, Sendable {
+    /// Calls the callbacks that are due. On that executor.
+    func deliver(_ signal: DeliveryLane.Signal)
+
+    /// - Returns: the agent to be told that the run is gone, where this thread has just taken it out of there; nil elsewhere. Another may be at an
+    ///   item of the same run: an `await` ends on the caller's thread where memory has the answer, and a cancellation on the executor.
+    func takeSettling() -> (agent: RequestAgent, id: UInt64)?
+}
+
 /// A serial place where callbacks run: the main actor, a queue, or an actor. Work arrives in batches and runs in order.
 package final class DeliveryLane: Sendable {
+    /// The kind of callbacks that are due.
+    package enum Signal: Sendable { case events, ending, cancelled }
+
     package enum Item: Sendable {
         /// The run has something to say; it knows what.
-        case run(RunCore, RunCore.Delivery)
+        case run(any ExecutorItem, Signal)
         case work(@Sendable () -> Void)
     }
 
@@ -127,9 +140,9 @@ package final class DeliveryLane: Sendable {
             var item = Item.work(nothing)
             swap(&item, &items[index])
             switch item {
-            case .run(let run, let delivery):
-                run.deliver(delivery)
-                settling = run.takeSettling() ? (run.agent, run.id) : nil
+            case .run(let run, let signal):
+                run.deliver(signal)
+                settling = run.takeSettling()
             case .work(let work):
                 work()
                 settling = nil

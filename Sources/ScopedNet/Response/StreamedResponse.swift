@@ -35,7 +35,7 @@ extension StreamedResponse {
         }
 
         init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {
-            guardian = StreamGuardian(stream, run.core)
+            guardian = StreamGuardian(stream) { [core = run.core] in _ = core.cancel($0) }
             self.run = run
             self.coding = coding
             self.limits = limits
@@ -112,10 +112,10 @@ extension StreamedResponse {
 /// Stops the run when the last sequence and iterator are gone before the end of the body.
 private final class StreamGuardian: Sendable {
     let stream: BodyStream
-    init(_ stream: BodyStream, _ run: RunCore) {
+    init(_ stream: BodyStream, _ cancel: @escaping @Sendable (CancelReason) -> Void) {
         self.stream = stream
         // The run that is stopped by its reader was cancelled; it did not fail.
-        stream.whenAbandoned { _ = run.cancel($0) }
+        stream.whenAbandoned(cancel)
     }
     deinit { stream.abandon(.explicit) }
 }

@@ -118,7 +118,7 @@ extension DeallocBag {
 }
 
 /// A foreign item in a bag.
-private final class ForeignMember: BagMember, @unchecked Sendable {
+private final class ForeignMember: ScopeMember, @unchecked Sendable {
     // Safety: as the base class; the item is behind its own lock.
     private let item: Lock<(any Cancellable)?>
 
@@ -144,7 +144,7 @@ private final class ForeignMember: BagMember, @unchecked Sendable {
 }
 
 /// A task in a bag.
-private final class TaskMember: BagMember, @unchecked Sendable {
+private final class TaskMember: ScopeMember, @unchecked Sendable {
     // Safety: as the base class; the task is behind its own lock.
     private let task = Lock<Task<Void, Never>?>(nil)
 
@@ -173,7 +173,7 @@ private final class TaskMember: BagMember, @unchecked Sendable {
 }
 
 /// A child bag in its parent.
-private final class ChildLink: BagMember, @unchecked Sendable {
+private final class ChildLink: ScopeMember, @unchecked Sendable {
     // Safety: as the base class; the storage is Sendable.
     private let storage: BagStorage
 

@@ -32,15 +32,3 @@ struct SecuredHosts: Sendable {
         }
     }
 }
-
-extension RunCore {
-    /// - Throws: ``NetworkError`` with code `insecureConnection` where a redirect leads to a host with pins over `http`.
-    func checkTrust(_ target: RequestURL) throws(NetworkError) {
-        do throws(NetworkError) { try session.link.checkTrust(target) } catch {
-            var error = error
-            error.runID = id
-            error.attempt = exchange.attempt
-            throw error
-        }
-    }
-}

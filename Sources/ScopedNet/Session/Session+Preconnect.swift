@@ -24,8 +24,8 @@ extension Session {
         try link.checkTrust(target)
         guard link.users.acceptsRun else { throw NetworkError(.shutdown, phase: .preparing, message: "the session was shut down") }
         let options = configuration.options
-        let connect = TransferRequest(connectingTo: target, options: transferOptions(options, body: nil, isFile: false))
-        let transfer = options.timeouts.total.map { connect.due(configuration.timing.now() &+ $0.nanoseconds) } ?? connect
+        let deadline = options.timeouts.total.map { configuration.timing.now() &+ $0.nanoseconds }
+        let transfer = ExchangeBuilder.connect(to: target, transferOptions(options, body: nil, isFile: false), deadline: deadline)
         let waiting = PreconnectWait()
         let cancellation = TaskCancellation()
         let result = await withTaskCancellationHandler {

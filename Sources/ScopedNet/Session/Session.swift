@@ -97,7 +97,7 @@ public final class Session: Sendable {
         link.users.close()
         while case let runs = link.users.runs(on: link), !runs.isEmpty {
             if cancelling { for run in runs { _ = run.cancel(.shutdown) } }
-            for run in runs { await run.agent.ended(run) }
+            for run in runs { await run.ending?() }
         }
         await transport.shutdown()
         await configuration.flushStores()

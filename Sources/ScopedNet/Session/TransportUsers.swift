@@ -29,8 +29,8 @@ final class TransportUsers: Sendable {
     }
 
     /// The runs that use the transport, in all agents.
-    func runs(on link: TransportLink) -> [RunCore] {
+    func runs(on link: TransportLink) -> [AgentEntry] {
         let agents = agents.withLock { $0.values.compactMap(\.agent) }
-        return agents.flatMap { $0.liveRuns() }.filter { $0.session.link === link }
+        return agents.flatMap { $0.liveEntries() }.filter { $0.uses(link) }
     }
 }

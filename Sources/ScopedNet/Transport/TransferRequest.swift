@@ -31,10 +31,22 @@ public import HTTPTypes
     package let isConnectOnly: Bool
 
     /// Makes an exchange. By default idempotent methods repeat silently, and nothing is reported but the end.
-    public init(
+    public convenience init(
         id: TransferID = TransferID(), url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
         options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1,
         repeatsSilently: Bool? = nil, deadline: UInt64? = nil, runID: UInt64 = 0
+    ) {
+        self.init(
+            id: id, url: url, method: method, headers: headers, body: body, options: options, wantsProgress: wantsProgress,
+            wantsMilestones: wantsMilestones, attempt: attempt, repeatsSilently: repeatsSilently ?? method.isIdempotent, deadline: deadline,
+            runID: runID, isConnectOnly: false)
+    }
+
+    /// For ``ExchangeBuilder``, which the library makes its exchanges with.
+    init(
+        id: TransferID = TransferID(), url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
+        options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1, repeatsSilently: Bool,
+        deadline: UInt64? = nil, runID: UInt64 = 0, isConnectOnly: Bool
     ) {
         self.id = id
         self.url = url
@@ -46,52 +58,10 @@ public import HTTPTypes
         self.wantsMilestones = wantsMilestones
         self.attempt = attempt
         self.deadline = deadline
-        self.repeatsSilently = repeatsSilently ?? method.isIdempotent
+        self.repeatsSilently = repeatsSilently
         self.runID = runID
-        isConnectOnly = false
+        self.isConnectOnly = isConnectOnly
     }
-
-    /// A connection for later requests to a URL.
-    init(connectingTo url: RequestURL, options: TransferOptions) {
-        id = TransferID()
-        self.url = url
-        method = .get
-        headers = .empty
-        body = nil
-        self.options = options
-        wantsProgress = false
-        wantsMilestones = false
-        attempt = 1
-        deadline = nil
-        repeatsSilently = true
-        runID = 0
-        isConnectOnly = true
-    }
-
-    private init(_ other: TransferRequest, deadline: UInt64?, headers: HeaderBlock? = nil, options: TransferOptions? = nil) {
-        id = other.id
-        url = other.url
-        method = other.method
-        self.headers = headers ?? other.headers
-        body = other.body
-        self.options = options ?? other.options
-        wantsProgress = other.wantsProgress
-        wantsMilestones = other.wantsMilestones
-        attempt = other.attempt
-        repeatsSilently = other.repeatsSilently
-        self.deadline = deadline
-        runID = other.runID
-        isConnectOnly = other.isConnectOnly
-    }
-
-    /// The same exchange with a deadline.
-    package func due(_ deadline: UInt64) -> TransferRequest { TransferRequest(self, deadline: deadline) }
-
-    /// The same exchange with other fields.
-    package func with(_ headers: HeaderBlock) -> TransferRequest { TransferRequest(self, deadline: deadline, headers: headers) }
-
-    /// The same exchange with other options.
-    package func with(_ options: TransferOptions) -> TransferRequest { TransferRequest(self, deadline: deadline, options: options) }
 }
 
 /// What holds for every attempt of a request. Immutable and shared, so that starting a transfer copies one reference.

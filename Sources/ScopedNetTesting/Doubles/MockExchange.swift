@@ -34,7 +34,7 @@ public final class MockExchange: Sendable {
     private let timing: any Timing
 
     init(_ transfer: TransferRequest, sink: any TransferSink) {
-        let settings = (sink as? RunCore)?.session.configuration
+        let settings = (sink as? any SessionBound)?.session.configuration
         self.transfer = transfer
         json = settings?.json ?? .standard
         timing = settings?.timing ?? SystemTiming()

@@ -131,7 +131,7 @@ public final class MockTransport: Sendable {
         // Never from within: the sink is called on another thread.
         if isShutDown {
             WorkPool.shared.submit([{ exchange.fail(.shutdown) }])
-        } else if let reply = reply(to: exchange, base: (sink as? RunCore)?.session.configuration.baseURL) {
+        } else if let reply = reply(to: exchange, base: (sink as? any SessionBound)?.session.configuration.baseURL) {
             WorkPool.shared.submit([{ exchange.respond(reply) }])
         } else if fate == .fail {
             let error = refusal(of: exchange)

@@ -158,7 +158,7 @@ struct Explorer {
         if setup.release == .detached, state.runs[run].driver == .over, !state.runs[run].mayStop { return .detachedStopped }
         if state.runs[run].destructions != 1 { return .neverDestroyed }
         if state.runs[run].isHeld || state.runs[run].retirements != 1 { return .stillInAgent }
-        if state.runs[run].hasRareLink || state.runs[run].waits != 0 { return .stillInAgent }
+        if state.runs[run].hasExtraLink || state.runs[run].waits != 0 { return .stillInAgent }
         for link in 0..<2 where state.runs[run].memberships[link] != .none { return .stillInBag }
         if state.runs[run].waiting != 0 { return .queueNotLeft }
         if state.runs[run].queueTimers | state.runs[run].retryTimers != 0 { return .timerLeft }
@@ -281,8 +281,8 @@ extension Label {
         switch self {
         case .tearDown, .destroy, .destroyed, .tearLook, .abortRead, .abortQueue, .abortTransfer, .abortWaits, .stopLook, .leaveOwn,
             .retire, .retireRare,
-            .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerNote, .queueTimerLook, .queueTimerDrop, .queueLook, .queueTake,
-            .beginSecondLook, .beginCancel, .againStage, .againTimer, .againStore, .againFlag, .againNote, .againLook, .againDrop,
+            .queueTimer, .queueTimerStore, .queueTimerNote, .queueTimerLook, .queueTimerDrop, .queueLook, .queueTake,
+            .beginSecondLook, .beginCancel, .againStage, .againTimer, .againStore, .againNote, .againLook, .againDrop,
             .againTake,
             .eventWithdraw, .endWithdraw:
             true

@@ -13,14 +13,14 @@ enum Label: UInt8, CaseIterable {
     case cancelGate, cancelReturn, agentLook
     // RunCore.tearDown
     case tearDown, destroy, destroyed, tearLook, tearAborted, tearSay
-    // RunCore.leaveBags, BagMember.leaveBag, BagStorage.remove
+    // RunCore.leaveBags, ScopeMember.leaveBag, BagStorage.remove
     case leaveOwn, leaveClearing, leaveRemove, leaveRare, leaveFurther
     // RunCore.abortStage
     case abortRead, abortQueue, abortTransfer, abortWaits
     // stopWork, lastWordSaid, workEnded, retire
     case stopLook, stopAborted, workEnded, said, saidLook, retire, retireRare, retireAgent
     // submitAttempt
-    case submitLook, submitStore, submitEnter, queueTimer, queueTimerStore, queueTimerFlag, queueTimerNote, queueTimerLook, queueTimerDrop,
+    case submitLook, submitStore, submitEnter, queueTimer, queueTimerStore, queueTimerNote, queueTimerLook, queueTimerDrop,
         queueLook
     case queueTake
     // AdmissionQueue.grant and beginTransfer
@@ -31,7 +31,7 @@ enum Label: UInt8, CaseIterable {
     // The network: didFinishWith, attemptFinished
     case network, finishLook, finishDecide
     // again(after:)
-    case againStage, againTimer, againStore, againFlag, againNote, againLook, againDrop, againTake
+    case againStage, againTimer, againStore, againNote, againLook, againDrop, againTake
     // complete
     case completeStage, complete
     case worker, workStage, workLook, work
@@ -43,7 +43,7 @@ enum Label: UInt8, CaseIterable {
     // BagStorage.end
     case bagLock, bagTake, bagShut, bagSettle, bagSettled, bagReturn, background
     // RunCore.join
-    case joinTable, joinFlag, joinInsert, joinInserted, joinCancelled, joinLook, joinLeave
+    case joinTable, joinInsert, joinInserted, joinCancelled, joinLook, joinLeave
     // setSuspended
     case suspendLook, suspendSet, suspendStage, suspendUnpark, suspendNext
     case otherRelease
@@ -113,12 +113,12 @@ struct Machine {
     private func isClosed(_ bag: Int) -> Bool { s.bags[bag].isClosed || (c.isChild && bag == 1 && s.bags[0].isClosed) }
 
     private var closedBag: Bool {
-        (s.runs[r].knowsBag & 1 != 0 && isClosed(c.bag(0))) || (s.runs[r].rareFlag && s.runs[r].hasRareBag && isClosed(c.bag(1)))
+        (s.runs[r].knowsBag & 1 != 0 && isClosed(c.bag(0))) || (s.runs[r].hasExtraBag && isClosed(c.bag(1)))
     }
 
     /// Under the lock of each bag: the list was taken away since the run left it.
     private var wasCancelledInBag: Bool {
-        for link in 0..<2 where s.runs[r].knowsBag & 1 << UInt8(link) != 0 && (link == 0 || s.runs[r].rareFlag) {
+        for link in 0..<2 where s.runs[r].knowsBag & 1 << UInt8(link) != 0 {
             let epoch = s.bags[c.bag(link)].epoch
             if s.runs[r].epochs[link] != epoch, s.runs[r].epochs[link] != epoch &- 1 { return true }
         }
@@ -164,7 +164,7 @@ struct Machine {
         case .leaveOwn, .leaveClearing, .leaveRemove, .leaveRare, .leaveFurther: return leave(label)
         case .abortRead, .abortQueue, .abortTransfer, .abortWaits: return abort(label)
         case .stopLook, .stopAborted, .workEnded, .said, .saidLook, .retire, .retireRare, .retireAgent: return depart(label)
-        case .submitLook, .submitStore, .submitEnter, .queueTimer, .queueTimerStore, .queueTimerFlag, .queueTimerNote, .queueTimerLook,
+        case .submitLook, .submitStore, .submitEnter, .queueTimer, .queueTimerStore, .queueTimerNote, .queueTimerLook,
             .queueTimerDrop,
             .queueLook, .queueTake:
             return submit(label)
@@ -174,7 +174,7 @@ struct Machine {
         case .applyLook, .applyTell, .applyLookAgain, .suspendLook, .suspendSet, .suspendStage, .suspendUnpark, .suspendNext:
             return suspend(label)
         case .network, .finishLook, .finishDecide: return network(label, choice)
-        case .againStage, .againTimer, .againStore, .againFlag, .againNote, .againLook, .againDrop, .againTake: return again(label)
+        case .againStage, .againTimer, .againStore, .againNote, .againLook, .againDrop, .againTake: return again(label)
         case .completeStage, .complete, .worker, .workStage, .workLook, .work: return work(label, choice)
         case .timer, .retryFired, .queueFired: return timer(label, choice)
         case .lane, .eventRead, .eventAdmit, .eventClosed, .eventWithdraw, .eventWithdrawn, .call, .calling, .callOut: return lane(label)
@@ -182,7 +182,7 @@ struct Machine {
             .endFurtherClosed, .endFurtherCancelled, .endDestroy, .endGate, .endSay, .sayCancelled:
             return ending(label)
         case .bagLock, .bagTake, .bagShut, .bagSettle, .bagSettled, .bagReturn, .background: return bag(label)
-        case .joinTable, .joinFlag, .joinInsert, .joinInserted, .joinCancelled, .joinLook, .joinLeave: return join(label)
+        case .joinTable, .joinInsert, .joinInserted, .joinCancelled, .joinLook, .joinLeave: return join(label)
         case .otherRelease:
             s.otherHasSlot = false
             jump(.done)
@@ -330,11 +330,11 @@ struct Machine {
             if s.threads[t].link == 0 { call(.leaveRemove, then: .leaveRare) } else { jump(.leaveRemove) }
         case .leaveRare:
             // The flag, then the table under its lock: one step, for only this run's links are in its entry.
-            guard s.runs[r].rareFlag, s.runs[r].hasRareLink else {
+            guard s.runs[r].hasExtraLink else {
                 ret()
                 return true
             }
-            s.runs[r].hasRareLink = false
+            s.runs[r].hasExtraLink = false
             s.threads[t].link = 1
             jump(.leaveFurther)
         case .leaveFurther: close(then: .done)
@@ -512,15 +512,12 @@ struct Machine {
         switch label {
         case .joinTable:
             guard s.runs[r].isHeld || s.runs[r].retirements > 0 else { return false }
-            s.runs[r].hasRareLink = true
-            s.runs[r].hasRareBag = true
-            jump(.joinFlag)
-        case .joinFlag:
-            s.runs[r].rareFlag = true
+            s.runs[r].hasExtraLink = true
+            s.runs[r].hasExtraBag = true
             jump(.joinInsert)
         case .joinInsert:
-            // `noteRare`: a run that left the agent meanwhile drops its entry here.
-            if s.runs[r].retired { dropRare() }
+            // `addExtra`: a run that left the agent meanwhile drops what it has here.
+            if s.runs[r].retired { dropExtras() }
             s.threads[t].link = 1
             call(.insertLook, then: .joinInserted)
         case .joinInserted:
@@ -543,9 +540,9 @@ struct Machine {
         return true
     }
 
-    private mutating func dropRare() {
-        s.runs[r].hasRareLink = false
-        s.runs[r].hasRareBag = false
+    private mutating func dropExtras() {
+        s.runs[r].hasExtraLink = false
+        s.runs[r].hasExtraBag = false
         s.runs[r].queueTimers &= ~s.runs[r].waits
         s.runs[r].retryTimers &= ~s.runs[r].waits
         s.runs[r].waits = 0
@@ -646,7 +643,7 @@ struct Machine {
             case .transferring(let number):
                 s.threads[t].exchange = UInt8(number)
                 jump(.abortTransfer)
-            case .idle, .waiting, .working, .parked: jump(.abortWaits)
+            case .idle, .waiting, .waitingForDisk, .working, .parked: jump(.abortWaits)
             }
         case .abortQueue:
             removeFromQueue(s.threads[t].exchange, driver: .over)
@@ -655,7 +652,7 @@ struct Machine {
             cancelTransfer(s.threads[t].exchange)
             jump(.abortWaits)
         case .abortWaits:
-            if s.runs[r].rareFlag { cancelTimers(s.runs[r].waits) }
+            cancelTimers(s.runs[r].waits)
             ret()
         default: break
         }
@@ -709,7 +706,7 @@ struct Machine {
             s.runs[r].retired = true
             jump(.retireRare)
         case .retireRare:
-            if s.runs[r].rareFlag { dropRare() }
+            dropExtras()
             jump(.retireAgent)
         case .retireAgent:
             if s.runs[r].isInCall { fail(.calledAfterRetirement) }
@@ -758,12 +755,9 @@ struct Machine {
             jump(.queueTimerStore)
         case .queueTimerStore:
             s.runs[r].waits |= bit(s.threads[t].exchange)
-            jump(.queueTimerFlag)
-        case .queueTimerFlag:
-            s.runs[r].rareFlag = true
             jump(.queueTimerNote)
         case .queueTimerNote:
-            if s.runs[r].retired { dropRare() }
+            if s.runs[r].retired { dropExtras() }
             jump(.queueTimerLook)
         case .queueTimerLook:
             let isMine = flaw == .queueTimerIsAnybodys ? stageIsQueued : stage == .queued(UInt64(s.threads[t].exchange))
@@ -783,9 +777,8 @@ struct Machine {
 
     private var stageIsQueued: Bool { if case .queued = stage { true } else { false } }
 
-    /// `cancelWait(exchange:)`: what is in the table for it.
+    /// `cancelWait(_:of:)`: what is there for it.
     private mutating func dropWait(_ which: UInt8) {
-        guard s.runs[r].rareFlag else { return }
         cancelTimers(s.runs[r].waits & which)
     }
 
@@ -1003,12 +996,9 @@ struct Machine {
             jump(.againStore)
         case .againStore:
             s.runs[r].waits |= bit(s.threads[t].exchange)
-            jump(.againFlag)
-        case .againFlag:
-            s.runs[r].rareFlag = true
             jump(.againNote)
         case .againNote:
-            if s.runs[r].retired { dropRare() }
+            if s.runs[r].retired { dropExtras() }
             jump(.againLook)
         case .againLook:
             if mayGoOn { ret() } else { jump(.againDrop) }

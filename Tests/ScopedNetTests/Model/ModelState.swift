@@ -27,14 +27,13 @@ struct RunVars {
     var suspended = false
     var retired = false
     var departure: UInt8 = 0
-    var rareFlag = false
     var links: InlineArray<2, BagLink> = [.none, .none]
     var memberships: InlineArray<2, Membership> = [.none, .none]
     var epochs: InlineArray<2, UInt8> = [0, 0]
-    /// `BagMember.bag` is set (a bit for each link); the further bag is in the table.
+    /// `ScopeMember.bag` is set (a bit for each link); the further bag is in the table.
     var knowsBag: UInt8 = 0
-    var hasRareBag = false
-    var hasRareLink = false
+    var hasExtraBag = false
+    var hasExtraLink = false
     /// Timers in the table, and timers that are armed, by exchange (a bit each).
     var waits: UInt8 = 0
     var queueTimers: UInt8 = 0

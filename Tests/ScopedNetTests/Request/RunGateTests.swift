@@ -181,14 +181,17 @@ import Testing
     @Test func theWordHoldsKindAndNumber() {
         var words: Set<UInt64> = []
         var stages: [RunStage] = [.idle, .working, .parked]
-        for number in [0, 1, 7, 8, 1 << 60] as [UInt64] { stages += [.queued(number), .transferring(number), .waiting(number)] }
+        for number in [0, 1, 7, 8, 1 << 60] as [UInt64] {
+            stages += [.queued(number), .transferring(number), .waiting(number), .waitingForDisk(number)]
+        }
         for stage in stages {
             #expect(RunStage(word: stage.word) == stage)
             words.insert(stage.word)
         }
         #expect(words.count == stages.count)
         #expect(RunStage.idle.word == 0)
-        #expect(RunStage(word: 6) == .idle && RunStage(word: 7) == .idle)
+        #expect(RunStage(word: 7) == .idle)
+        #expect(stages.map(\.number).max() == 1 << 60 && RunStage.idle.number == 0)
     }
 }
 

@@ -1,12 +1,12 @@
 import Synchronization
 
 /// Something a bag can end. The links live inside, so that tracking a run allocates nothing.
-package class BagMember: @unchecked Sendable {
+package class ScopeMember: @unchecked Sendable {
     // Safety: `next`, `previous`, `epoch` and `aftermath` are guarded by the lock of `bag`, except in a list that was taken out of its bag, which
     // belongs to the thread that took it (a member that ends meanwhile sees another epoch and keeps off). `bagReference` is written once,
     // by the inserter, between announcing and confirming the link, before anyone else can ask for it.
-    fileprivate var next: Unmanaged<BagMember>?
-    fileprivate var previous: Unmanaged<BagMember>?
+    fileprivate var next: Unmanaged<ScopeMember>?
+    fileprivate var previous: Unmanaged<ScopeMember>?
     fileprivate var epoch: UInt32 = 0
     /// In a list that was taken: what its taker has left to do.
     fileprivate var aftermath = Aftermath.none
@@ -29,14 +29,14 @@ package class BagMember: @unchecked Sendable {
 
     /// Who it is to `StepDoor`.
     var stepNumber: UInt64 { 0 }
-    /// Runs are torn down many at a time.
-    var asRun: RunCore? { nil }
+    /// Those of one kind that are torn down many at a time; nil for members that are torn down one by one.
+    var group: (any ScopeGroup.Type)? { nil }
     /// Bags in a bag are ended one after the other, not one within the other: they may be nested as deep as the program likes.
     var asBag: BagStorage? { nil }
     /// Waits until its work is over; nil for members that end by a cancel alone.
     var ending: (@Sendable () async -> Void)? { nil }
-    /// Whether it is this run or stands for it.
-    func isOf(_ run: RunCore) -> Bool { self === run }
+    /// Whether it is this member or stands for it.
+    func isOf(_ member: ScopeMember) -> Bool { self === member }
 
     /// What a closed gate leaves to do.
     package enum Aftermath: Sendable {
@@ -55,6 +55,14 @@ package class BagMember: @unchecked Sendable {
     /// Second pass, for members whose gate was closed by the first.
     package func tearDown(_ reason: CancelReason) {}
     package func stopWork() {}
+
+    /// Both passes, for this member alone.
+    package final func cancel(_ reason: CancelReason) -> Run.CancelResult {
+        let (result, aftermath) = closeGate(reason)
+        StepDoor.pass(.gateShut, stepNumber)
+        settle(aftermath, reason)
+        return result
+    }
 
     package final func settle(_ aftermath: Aftermath, _ reason: CancelReason) {
         switch aftermath {
@@ -96,10 +104,18 @@ package class BagMember: @unchecked Sendable {
     }
 }
 
+/// The tear-down of many members at once, with one round of every lock that they share.
+package protocol ScopeGroup {
+    /// As ``ScopeMember/tearDown(_:)`` for each; their gates are closed.
+    ///
+    /// - Parameter members: of this kind alone; empty afterwards. Nobody here holds one any more when others hear that it is gone.
+    static func tearDown(moving members: inout [ScopeMember])
+}
+
 /// The list behind a ``DeallocBag``. It outlives the bag as long as a member still asks whether its gate is closed.
 package final class BagStorage: Sendable {
     private struct State {
-        var head: Unmanaged<BagMember>?
+        var head: Unmanaged<ScopeMember>?
         var count = 0
         /// Counts how often the list was taken away as a whole.
         var epoch: UInt32 = 0
@@ -169,7 +185,7 @@ package final class BagStorage: Sendable {
     package var endReason: CancelReason? { firstUpwards { bag in bag.state.withLock { $0.ended } } }
 
     /// - Returns: false when the bag has ended, or the member has; it is not in the list then.
-    package func insert(_ member: BagMember) -> Bool {
+    package func insert(_ member: ScopeMember) -> Bool {
         guard !isClosed, member.announce() else { return false }
         member.settle(in: self)
         StepDoor.pass(.announced, member.stepNumber)
@@ -191,7 +207,7 @@ package final class BagStorage: Sendable {
         return false
     }
 
-    private func push(_ member: BagMember, _ state: inout State) {
+    private func push(_ member: ScopeMember, _ state: inout State) {
         let reference = Unmanaged.passRetained(member)
         member.epoch = state.epoch
         member.previous = nil
@@ -201,8 +217,8 @@ package final class BagStorage: Sendable {
         state.count += 1
     }
 
-    fileprivate func remove(_ member: BagMember) {
-        let reference = state.withLock { state -> Unmanaged<BagMember>? in
+    fileprivate func remove(_ member: ScopeMember) {
+        let reference = state.withLock { state -> Unmanaged<ScopeMember>? in
             // The list it was in has been taken away: its taker holds it and will let it go.
             guard member.epoch == state.epoch else { return nil }
             let reference = Unmanaged.passUnretained(member)
@@ -222,7 +238,7 @@ package final class BagStorage: Sendable {
     }
 
     /// Whether the list was taken away after the member had left it.
-    fileprivate func wasCancelled(since member: BagMember) -> Bool {
+    fileprivate func wasCancelled(since member: ScopeMember) -> Bool {
         // A member in the list has its epoch, one that has left it the one before; of a list that is taken the taker tells its members.
         state.withLock { member.epoch != $0.epoch && member.epoch != $0.epoch &- 1 }
     }
@@ -315,9 +331,9 @@ package final class BagStorage: Sendable {
         waiterCount.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    package func members() -> [BagMember] {
+    package func members() -> [ScopeMember] {
         state.withLock { state in
-            var members: [BagMember] = []
+            var members: [ScopeMember] = []
             var next = state.head
             while let reference = next {
                 let member = reference.takeUnretainedValue()
@@ -331,8 +347,8 @@ package final class BagStorage: Sendable {
 
 /// A list of members that left its bag as a whole. Whoever holds it cancels and releases them.
 private struct TakenList: @unchecked Sendable {
-    // Safety: the links of a taken list belong to its holder (see `BagMember`), and it is consumed once.
-    let head: Unmanaged<BagMember>?
+    // Safety: the links of a taken list belong to its holder (see `ScopeMember`), and it is consumed once.
+    let head: Unmanaged<ScopeMember>?
     let count: Int
 
     /// Cancels all members, and gives the bags among them to `children`, which the caller ends.
@@ -341,7 +357,7 @@ private struct TakenList: @unchecked Sendable {
     func cancel(_ reason: CancelReason, _ children: inout [BagStorage]) -> DeallocBag.CancelSummary {
         StepDoor.pass(.listTaken, 0)
         var summary = DeallocBag.CancelSummary()
-        var doomed: [(member: BagMember, aftermath: BagMember.Aftermath)] = []
+        var doomed: [(member: ScopeMember, aftermath: ScopeMember.Aftermath)] = []
         var next = head
         while let reference = next {
             let member = reference.takeRetainedValue()
@@ -387,8 +403,9 @@ private struct TakenList: @unchecked Sendable {
 
     /// The gates are closed. Each member is let go soon after it was last looked at, while it is still in the processor's cache.
     private func settle(_ reason: CancelReason) {
-        var runs: [RunCore] = []
-        runs.reserveCapacity(Self.batch)
+        var group: (any ScopeGroup.Type)?
+        var members: [ScopeMember] = []
+        members.reserveCapacity(Self.batch)
         var next = head
         for _ in 0..<count {
             guard let member = next?.takeRetainedValue() else { break }
@@ -396,18 +413,21 @@ private struct TakenList: @unchecked Sendable {
             member.next = nil
             member.previous = nil
             member.forgetBag()
-            if member.aftermath == .tearDown, let run = member.asRun {
-                runs.append(run)
-                if runs.count == Self.batch { RunCore.tearDown(moving: &runs) }
+            if member.aftermath == .tearDown, let its = member.group {
+                if its != group || members.count == Self.batch {
+                    group?.tearDown(moving: &members)
+                    group = its
+                }
+                members.append(member)
             } else {
                 member.settle(member.aftermath, reason)
             }
         }
-        RunCore.tearDown(moving: &runs)
+        group?.tearDown(moving: &members)
     }
 
     /// How many members a thread settles before it looks for other work.
     private static let piece = 4096
-    /// How many runs share a round of the locks.
+    /// How many members share a round of the locks.
     private static let batch = 32
 }

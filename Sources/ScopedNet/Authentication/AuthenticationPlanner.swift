@@ -1,8 +1,11 @@
 import HTTPTypes
 import Persistence
 
-/// What a run knows of its own authentication. Made where there is something to know; handed from stage to stage with the run, which guards it.
-final class RunAuthentication {
+/// The decisions of an ``AuthenticationSession``: which answer goes along with an exchange, and what is done about a challenge. It knows what was sent
+/// and refused before, by the server and by a proxy; memories of nonces and spaces are shared with other runs.
+///
+/// It belongs to its session, and so to whoever has the run.
+struct AuthenticationPlanner {
     /// What goes along with an exchange.
     struct Answer: Sendable {
         let space: ProtectionSpace
@@ -24,8 +27,6 @@ final class RunAuthentication {
         case answer(Answer)
         case token(TokenSource, refused: String?)
         case ask(Authentication.Handler, AuthenticationChallenge.Context)
-
-        var mayLeadOn: Bool { if case .deliver = self { false } else { true } }
     }
 
     /// The server, or the proxy.
@@ -56,10 +57,6 @@ final class RunAuthentication {
     private var hasReplayedToken = false
     /// Of the present exchange, decided when its head came.
     private var pending: Plan?
-    /// The present exchange's challenge is not answered: it is the result.
-    var isDeclined = false
-    /// A stored refusal was found: the server is asked.
-    var readsNothingStored = false
 
     init(_ options: Authentication, store: CredentialStore?, home: RequestURL, timing: any Timing) {
         kind = options.kind
@@ -70,7 +67,7 @@ final class RunAuthentication {
     }
 
     /// Before the first exchange, and after a redirect to another origin.
-    func noteFields(_ fields: HTTPFields, _ url: RequestURL) {
+    mutating func noteFields(_ fields: HTTPFields, _ url: RequestURL) {
         server.isCallersOwn = fields[.authorization] != nil || url.hasCredentials
         proxy.isCallersOwn = fields[.proxyAuthorization] != nil && proxy.sent == nil
     }
@@ -85,6 +82,9 @@ final class RunAuthentication {
         guard case .tokens(let source) = kind, !server.isCallersOwn, isHome(url) else { return nil }
         return source
     }
+
+    /// The token that needs no waiting, where there is one.
+    func readyToken(of source: TokenSource) -> String? { source.readyToken(timing) }
 
     /// What goes along unasked with the present exchange.
     func volunteer(_ url: RequestURL) -> Answer? {
@@ -125,7 +125,7 @@ final class RunAuthentication {
         }
     }
 
-    func note(_ answer: Answer?, isProxy: Bool) {
+    mutating func note(_ answer: Answer?, isProxy: Bool) {
         if isProxy { proxy.sent = answer } else { server.sent = answer }
     }
 
@@ -143,20 +143,19 @@ final class RunAuthentication {
     }
 
     /// A new exchange.
-    func begin() {
+    mutating func begin() {
         pending = nil
-        isDeclined = false
     }
 
     /// A redirect has led to another origin.
-    func leave(for url: RequestURL, _ fields: HTTPFields) {
+    mutating func leave(for url: RequestURL, _ fields: HTTPFields) {
         if url.origin != home { hasLeftHome = true }
         server = Side()
         noteFields(fields, url)
     }
 
     /// The program has its own idea of what goes along to the same origin: nothing is put in its place.
-    func replaceFields(_ proposed: HTTPFields, by fields: HTTPFields, _ url: RequestURL) {
+    mutating func replaceFields(_ proposed: HTTPFields, by fields: HTTPFields, _ url: RequestURL) {
         if fields[.authorization] != proposed[.authorization] || url.hasCredentials {
             server.sent = nil
             server.isCallersOwn = fields[.authorization] != nil || url.hasCredentials
@@ -170,15 +169,15 @@ final class RunAuthentication {
     // MARK: After an exchange
 
     /// Nobody has refused it.
-    func accepted(_ head: ResponseHead, _ url: RequestURL) {
+    mutating func accepted(_ head: ResponseHead, _ url: RequestURL) {
         // An overloaded server has not looked at it.
         guard head.status < 500 else { return }
-        if head.status != 401, head.status != 407 { learn(&server, head["authentication-info"], url) }
-        if head.status != 407 { learn(&proxy, head["proxy-authentication-info"], url) }
+        if head.status != 401, head.status != 407 { Self.learn(&server, head["authentication-info"], url, store) }
+        if head.status != 407 { Self.learn(&proxy, head["proxy-authentication-info"], url, store) }
     }
 
     /// Notes that an exchange was accepted; `info` has the parameters of `Authentication-Info`, without a scheme (RFC 7616 section 3.5).
-    private func learn(_ side: inout Side, _ info: String?, _ url: RequestURL) {
+    private static func learn(_ side: inout Side, _ info: String?, _ url: RequestURL, _ store: CredentialStore?) {
         guard let sent = side.sent else { return }
         if sent.scheme == .digest, let info, let next = AuthenticationChallenge.parse("Digest " + info).first?.parameters["nextnonce"] {
             sent.memory?.change { $0.follow(by: next, in: sent.space, of: sent.credential, clientNonce: SpaceMemory.clientNonce()) }
@@ -205,14 +204,16 @@ final class RunAuthentication {
     ///   - proxy: the one the request went to; nil where it went to the server, or through a tunnel.
     ///   - mayAsk: the program may be called for this run.
     /// - Returns: the next step of the run.
-    func plan(_ head: ResponseHead, _ url: RequestURL, _ method: HTTPRequest.Method, proxy: RequestURL.Origin?, mayAsk: Bool) -> Plan {
+    mutating func plan(_ head: ResponseHead, _ url: RequestURL, _ method: HTTPRequest.Method, proxy: RequestURL.Origin?, mayAsk: Bool)
+        -> Plan
+    {
         if let pending { return pending }
         let made = makePlan(head, url, method, proxy, mayAsk)
         pending = made
         return made
     }
 
-    private func makePlan(
+    private mutating func makePlan(
         _ head: ResponseHead, _ url: RequestURL, _ method: HTTPRequest.Method, _ proxyOrigin: RequestURL.Origin?, _ mayAsk: Bool
     ) -> Plan {
         let isProxy = head.status == 407
@@ -220,7 +221,7 @@ final class RunAuthentication {
         guard let origin = isProxy ? proxyOrigin : url.origin else { return .deliver }
         if !isProxy { accepted(head, url) }
         let challenges = Self.challenges(head)
-        let refused = isProxy ? refuse(&proxy, challenges) : refuse(&server, challenges)
+        let refused = isProxy ? Self.refuse(&proxy, challenges) : Self.refuse(&server, challenges)
         if case .handler(let handler) = kind, mayAsk, questions < Self.mostQuestions {
             questions += 1
             let context = AuthenticationChallenge.Context(
@@ -238,7 +239,7 @@ final class RunAuthentication {
     }
 
     /// - Returns: what was refused.
-    private func refuse(_ side: inout Side, _ challenges: [AuthenticationChallenge]) -> Answer? {
+    private static func refuse(_ side: inout Side, _ challenges: [AuthenticationChallenge]) -> Answer? {
         side.isStale = false
         side.staleAnswers = 0
         guard let sent = side.sent else {
@@ -261,7 +262,7 @@ final class RunAuthentication {
     }
 
     /// What the handler leaves open.
-    func planWithoutAsking(
+    mutating func planWithoutAsking(
         _ challenges: [AuthenticationChallenge], _ origin: RequestURL.Origin, _ url: RequestURL, isProxy: Bool, refused: Answer?,
         mayAsk: Bool
     ) -> Plan {
@@ -280,7 +281,7 @@ final class RunAuthentication {
         }
     }
 
-    private func tokenPlan(
+    private mutating func tokenPlan(
         _ source: TokenSource, _ challenges: [AuthenticationChallenge], _ url: RequestURL, refused: Answer?, mayAsk: Bool
     ) -> Plan {
         guard !hasReplayedToken, ChallengeStrategy.wantsToken(challenges) else { return .deliver }
@@ -293,7 +294,7 @@ final class RunAuthentication {
     }
 
     /// What the handler has given.
-    func plan(using credential: Credential, keeps: Bool, _ context: AuthenticationChallenge.Context) -> Plan {
+    mutating func plan(using credential: Credential, keeps: Bool, _ context: AuthenticationChallenge.Context) -> Plan {
         let memory = store?.memory ?? SpaceMemory()
         // A token goes out where the handler says so, whatever the server calls it.
         let isToken = if case .bearer = credential.kind { true } else { false }

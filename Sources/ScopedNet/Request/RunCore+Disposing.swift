@@ -17,8 +17,7 @@ extension RunCore {
         // Here, where the run is in hand.
         let usual = placeWithoutHooks(head)
         let call = HookCall { question.drop() }
-        let key = Self.askWait(transfer.number)
-        setWait(call, exchange: key)
+        setWait(call, .answer, of: transfer.number)
         call.run { [weak self] in
             guard self?.mayGoOn == true else { return }
             guard let answer = await question.answer(), let self else { return }
@@ -26,7 +25,7 @@ extension RunCore {
             take(answer, head, held, transfer, usual)
         }
         // A cancel that came before the call was known could not stop it.
-        if !mayGoOn { cancelWait(exchange: key) }
+        if !mayGoOn { cancelWait(.answer, of: transfer.number) }
         return .held(held.body)
     }
 
@@ -42,7 +41,7 @@ extension RunCore {
 
     private func arrival(_ head: ResponseHead) -> RequestHooks.IncomingResponse {
         RequestHooks.IncomingResponse(
-            runID: id, url: intent.url.description, method: intent.method, head: head,
+            runID: id, url: exchanges.url.description, method: exchanges.method, head: head,
             canBecomeDownload: stream == nil && decoder.takesFile)
     }
 
@@ -93,7 +92,7 @@ extension RunCore {
         guard result.error == nil else {
             drive.held = nil
             // Elsewhere: to cancel a task may call the program.
-            batch.work { [self] in cancelWait(exchange: Self.askWait(number)) }
+            batch.work { [self] in cancelWait(.answer, of: number) }
             guard let verdict = held.giveUp() else { return true }
             if case .fail(let refusal) = verdict {
                 fail(refusal, TransferResult(head: result.head, metrics: result.metrics), batch: batch)
@@ -105,15 +104,15 @@ extension RunCore {
         // The run's own total time, as the transfer no longer watches it.
         limitAsking(number)
         let known = held.verdict { [weak self] verdict in
-            guard let self, takeWait(number) else { return }
+            guard let self, takeWait(.waiting(number)) else { return }
             goOn(verdict, result)
         }
         StepDoor.pass(.retryWaiting, id)
         guard let known else {
-            abandonWait(number)
+            abandonWait(.waiting(number))
             return false
         }
-        guard takeWait(number) else { return false }
+        guard takeWait(.waiting(number)) else { return false }
         guard mayGoOn else {
             abandonWork()
             return false
@@ -154,7 +153,7 @@ extension RunCore {
 
     /// Where a download goes without hooks: in a folder by the name the response has.
     func downloadPlace(_ head: ResponseHead) -> DownloadPlace? {
-        template.destination.map { DownloadPlace($0, head: head, url: intent.url.string) }
+        template.destination.map { DownloadPlace($0, head: head, url: exchanges.url.string) }
     }
 
     private func fileQuestion(_ head: ResponseHead, _ path: String) -> HookQuestion<ResponseQuestion.Answer>? {

@@ -23,7 +23,7 @@ extension RunCore {
     func nextExchange(_ next: RedirectPolicy.RedirectedRequest, to target: RequestURL) -> NextExchange {
         NextExchange(
             url: target, method: next.method,
-            fields: HTTPFields((drive.callersHeaders ?? exchange.headers).fields.filter { !next.drops($0.name.rawName) }),
+            fields: HTTPFields(exchanges.ownHeaders.fields.filter { !next.drops($0.name.rawName) }),
             body: next.keepsBody ? exchange.body : nil)
     }
 
@@ -47,7 +47,7 @@ extension RunCore {
     }
 
     private func redirectHop(_ hop: Hop, _ proposed: RequestHooks.NextRequest) -> RequestHooks.RedirectProposal {
-        let fields = (drive.callersHeaders ?? exchange.headers).fields
+        let fields = exchanges.ownHeaders.fields
         return RequestHooks.RedirectProposal(
             runID: id, number: drive.visits.count + 1, head: hop.head, isStored: drive.source != .network,
             request: shown(NextExchange(url: exchange.url, method: exchange.method, fields: fields, body: exchange.body)),

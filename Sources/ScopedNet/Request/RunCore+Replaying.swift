@@ -52,15 +52,12 @@ extension RunCore {
         try body.check(for: last.method)
         var next = NextExchange(url: last.url, method: last.method, fields: last.headers.fields, body: last.body)
         next.replaceBody(.new(body))
-        exchange = TransferRequest(
-            url: last.url, method: last.method, headers: try session.headerBlock(next.fields, method: last.method, body: body), body: body,
-            options: last.options, wantsProgress: last.wantsProgress, wantsMilestones: last.wantsMilestones, attempt: last.attempt,
-            repeatsSilently: last.repeatsSilently, deadline: last.deadline, runID: id)
-        guard let callers = drive.callersHeaders else { return }
+        let headers = try session.headerBlock(next.fields, method: last.method, body: body)
+        guard exchanges.isConditional else { return exchanges.replaceBody(body, headers, own: nil) }
         // What a later exchange begins with, instead of what the cache made of it.
-        (next.fields, next.body) = (callers.fields, last.body)
+        (next.fields, next.body) = (exchanges.ownHeaders.fields, last.body)
         next.replaceBody(.new(body))
-        drive.callersHeaders = try session.headerBlock(next.fields, method: last.method, body: body)
+        exchanges.replaceBody(body, headers, own: try session.headerBlock(next.fields, method: last.method, body: body))
     }
 }
 

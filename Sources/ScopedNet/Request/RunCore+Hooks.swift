@@ -4,11 +4,10 @@ import Synchronization
 extension RunCore {
     /// Before the run begins, once it is in the agent: from here on every end takes them away.
     func adopt(_ hooks: HookBox) {
-        Rare.update(id) { $0.hooks = hooks }
-        noteRare()
+        addExtra { $0.hooks = hooks }
         // As for the options' hooks, which the template knows of.
         if hooks.table.holdsBodies, preparationError == nil, let options = template.transferOptions.holdingBodies {
-            exchange = exchange.with(options)
+            exchanges.setOptions(options)
         }
         // Cancelled meanwhile, when there was nothing to take away yet.
         if gateState.isOver { dropHooks() }
@@ -16,12 +15,11 @@ extension RunCore {
 
     /// With the closures (G6).
     func dropHooks() {
-        guard rareFlag.load(ordering: .sequentiallyConsistent) else { return }
-        let hooks = Rare.ifAny(id) { rare in
-            defer { rare.hooks = nil }
-            return rare.hooks
+        let hooks = ifExtras { extras in
+            defer { extras.hooks = nil }
+            return extras.hooks
         }
-        // Released here, outside the table's lock.
+        // Released here, outside the lock.
         _ = hooks
     }
 
@@ -29,7 +27,7 @@ extension RunCore {
     /// as for all other calls (G3), and a refresh beside a stale response is nobody's.
     func hook<Question, Answer>(_ which: (HookTable) -> Hook<Question, Answer>?) -> Hook<Question, Answer>? {
         guard !isMuted, !drive.isRefresh else { return nil }
-        if rareFlag.load(ordering: .sequentiallyConsistent), let own = Rare.ifAny(id, { $0.hooks }) ?? nil, let hook = which(own.table) {
+        if let own = ifExtras({ $0.hooks }) ?? nil, let hook = which(own.table) {
             return hook
         }
         return template.options.hooks.box.flatMap { which($0.table) }

@@ -8,7 +8,11 @@ extension RunCore {
         default: break
         }
         guard !context.hasDelivered, context.isBodyReplayable else { return false }
-        guard let question = question({ $0.retry }, { RequestHooks.RetryProposal(self, result, context, decision) }) else { return false }
+        let proposal = {
+            RequestHooks.RetryProposal(
+                runID: self.id, self.exchange, result, context, decision, bodyBytes: self.template.errorBodyBytes)
+        }
+        guard let question = question({ $0.retry }, proposal) else { return false }
         ask(question) { (run: RunCore, answer: RequestHooks.RetryAnswer?) in
             let decision = (answer ?? .asDecided).decision(instead: decision)
             if !run.carryOut(decision, context, result, batch: nil) { run.settle(result, batch: nil) }

@@ -1,9 +1,8 @@
 /// The end of very many runs at once.
-extension RunCore {
-    /// What ``tearDown(_:)`` does to each, with one round of every shared lock for all. Their gates are closed.
-    ///
-    /// - Parameter runs: is empty afterwards. Nobody here holds a run any more when its agent hears that it is gone.
-    static func tearDown(moving runs: inout [RunCore]) {
+enum RunGroup: ScopeGroup {
+    static func tearDown(moving members: inout [ScopeMember]) {
+        var runs = members.compactMap { $0 as? RunCore }
+        members.removeAll(keepingCapacity: true)
         takeOutOfQueues(runs)
         var silent: [RunCore] = []
         silent.reserveCapacity(runs.count)

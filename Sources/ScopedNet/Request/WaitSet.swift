@@ -1,0 +1,43 @@
+/// The timers, path watches and hook calls that one run waits with. Each belongs to one wait, by its number, so that who comes late for one does not
+/// take away what the next has set. (pure: cancels nothing)
+struct WaitSet {
+    enum Kind: UInt8, CaseIterable, Sendable {
+        /// The time of the next attempt, or the longest time of the wait.
+        case timer
+        /// A path to the server, another run's answer, or the turn in a rate.
+        case path
+        /// The pause behind a path.
+        case jitter
+        /// A call of the program.
+        case answer
+        /// The longest time in the queue. No part of a wait, which it outlives.
+        case queue
+        /// The place in a rate, until the request is sent. No part of a wait, either.
+        case permit
+
+        fileprivate var isPartOfWait: Bool { self != .queue && self != .permit }
+    }
+
+    private struct Key: Hashable {
+        let kind: Kind
+        let number: UInt64
+    }
+
+    private var items: [Key: any Cancellable] = [:]
+
+    var isEmpty: Bool { items.isEmpty }
+
+    mutating func set(_ item: any Cancellable, _ kind: Kind, of number: UInt64) { items[Key(kind: kind, number: number)] = item }
+
+    mutating func take(_ kind: Kind, of number: UInt64) -> (any Cancellable)? { items.removeValue(forKey: Key(kind: kind, number: number)) }
+
+    /// All that one wait has.
+    mutating func takeWait(_ number: UInt64) -> [any Cancellable] {
+        items.isEmpty ? [] : Kind.allCases.compactMap { $0.isPartOfWait ? take($0, of: number) : nil }
+    }
+
+    mutating func takeAll() -> [any Cancellable] {
+        defer { items = [:] }
+        return Array(items.values)
+    }
+}

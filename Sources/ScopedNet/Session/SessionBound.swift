@@ -1,0 +1,4 @@
+/// A part of a session. Transports of tests read its settings.
+package protocol SessionBound {
+    var session: Session { get }
+}
