@@ -258,7 +258,7 @@ extension Session {
         if version == .automatic, mayPause, !Capabilities.current.pausesHTTP2Safely { version = .http1 }
         return TransferOptions(
             timeouts: options.timeouts, httpVersion: version, maxHeaderBytes: options.limits.headerBytes,
-            bufferBytes: isFile ? TransferOptions.fileBufferBytes : CurlEasy.usualBufferBytes, maxUploadRate: options.limits.uploadRate,
+            bufferBytes: isFile ? TransferOptions.fileBufferBytes : OptionState.usualBufferBytes, maxUploadRate: options.limits.uploadRate,
             maxDownloadRate: options.limits.downloadRate, maxDownloadBytes: options.limits.downloadBytes)
     }
 }
