@@ -24,7 +24,7 @@ extension Session {
         try link.checkTrust(target)
         guard link.users.acceptsRun else { throw NetworkError(.shutdown, phase: .preparing, message: "the session was shut down") }
         let options = configuration.options
-        let connect = TransferRequest(connectingTo: target, options: transferOptions(options, body: nil, isFile: false))
+        let connect = TransferRequest(connectingTo: target, options: TransferOptions(options, body: nil, isFile: false))
         let transfer = options.timeouts.total.map { connect.due(configuration.timing.now() &+ $0.nanoseconds) } ?? connect
         let waiting = PreconnectWait()
         let cancellation = TaskCancellation()
