@@ -1,37 +1,47 @@
 import CCurl
 import Glibc
 
-/// The address filter's decisions about one transfer's connection. Network thread only.
+/// The address filter's decisions about one transfer's connection.
 final class GuardRecord {
-    fileprivate(set) var isOneAdmitted = false
-    fileprivate(set) var refused: [(address: String, why: String)] = []
+    private var isOneAdmitted = false
+    private var refused: [(address: String, why: String)] = []
+
+    /// Judges an address that is about to be connected to. Nil stands for one of a family that cannot be judged.
+    func admits(_ literal: IPLiteral?, by filter: AddressFilter) -> Bool {
+        guard let literal else {
+            refused.append(("an address", "of a family that cannot be judged"))
+            return false
+        }
+        guard let why = filter.refusal(of: literal) else {
+            isOneAdmitted = true
+            return true
+        }
+        refused.append((literal.description, why))
+        return false
+    }
+
+    /// The reason why no address of the host was left to connect to; nil where one was.
+    func refusal(of host: String) -> String? {
+        guard !isOneAdmitted, let first = refused.first else { return nil }
+        let others = refused.count > 1 ? " (and \(refused.count - 1) more)" : ""
+        let subject = host == first.address ? host : "\(host) leads to \(first.address)"
+        return "\(subject)\(others), refused by the address filter: \(first.why)"
+    }
 }
 
 extension CurlEasy {
     /// Asked for every address that libcurl is about to connect to, names resolved.
     func admits(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+        loop.preconditionOnNetworkThread()
         guard let addressFilter = loop.settings.addressFilter else { return true }
         let record = guardRecord ?? GuardRecord()
         guardRecord = record
-        guard let literal = IPLiteral(address) else {
-            record.refused.append(("an address", "of a family that cannot be judged"))
-            return false
-        }
-        guard let why = addressFilter.refusal(of: literal) else {
-            record.isOneAdmitted = true
-            return true
-        }
-        record.refused.append((literal.description, why))
-        return false
+        return record.admits(IPLiteral(address), by: addressFilter)
     }
 
     /// Set when the filter has left no address to connect to.
     var guardError: NetworkError? {
-        guard let record = guardRecord, !record.isOneAdmitted, let first = record.refused.first else { return nil }
-        let others = record.refused.count > 1 ? " (and \(record.refused.count - 1) more)" : ""
-        let host = transfer?.url.host ?? ""
-        let subject = host == first.address ? host : "\(host) leads to \(first.address)"
-        return error(.addressRefused, "\(subject)\(others), refused by the address filter: \(first.why)", phase: .connecting)
+        guardRecord?.refusal(of: transfer?.url.host ?? "").map { error(.addressRefused, $0, phase: .connecting) }
     }
 }
 

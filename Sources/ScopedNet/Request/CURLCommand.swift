@@ -37,6 +37,20 @@ public struct CURLCommand: Sendable, CustomStringConvertible {
         description = body.prefix + words.map(\.description).joined(separator: " ") + body.suffix
     }
 
+    /// Makes the command of a request; with the URL as it was given where that is malformed.
+    init(_ description: RequestDescription, _ template: RequestTemplate) {
+        let body: Body =
+            switch description.body?.content {
+            case nil: .none
+            case .data(let data): .bytes([UInt8](data))
+            case .file(let path): .file(path)
+            case .stream: .stream
+            }
+        self.init(
+            method: description.method.rawValue, url: template.url.handle == nil ? description.url : template.url.string,
+            fields: template.fields, body: body)
+    }
+
     private static func methodWords(_ method: String, hasBody: Bool) -> [String] {
         switch (method, hasBody) {
         case ("GET", false), ("POST", true): []

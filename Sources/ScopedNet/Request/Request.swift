@@ -66,10 +66,7 @@ public final class Request<Value: Sendable>: Sendable {
     func changeDescription(_ change: (RequestDescription) -> RequestDescription) -> Self {
         var replacement = change(state.withLock { $0.description })
         // What it held before is let go outside the lock: it may be the caller's.
-        state.withLock { state in
-            swap(&state.description, &replacement)
-            state.template = nil
-        }
+        state.withLock { $0.replaceDescription(by: &replacement) }
         return self
     }
 
@@ -93,86 +90,14 @@ public final class Request<Value: Sendable>: Sendable {
         in bag: BagStorage?, origin: CodeOrigin, handlers extra: consuming RunHandlers? = nil, stream: BodyStream? = nil,
         batch: DeliveryBatch? = nil, canceller: TaskCanceller? = nil
     ) -> Run {
-        var handlers = RunHandlers()
-        var (token, description, known) = state.withLock { state in
-            swap(&handlers, &state.armed)
-            if let delegate = state.delegate { handlers.delegate = delegate }
-            return (state.token, state.description, state.template)
-        }
-        var error: NetworkError?
-        if let made = known, !session.isCurrent(made) { known = nil }
-        let settled = known ?? prepare(description, &error)
-        if let extra = consume extra { handlers.merge(extra) }
-        var hooks = handlers.hooks
-        handlers.hooks = nil
-        let run = RunCore(
-            template: settled, requestID: id, session: session, decoder: decoder.any, handlers: consume handlers, stream: stream,
-            scope: bag?.label,
-            repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
-        if settled.options.release == .cancelOnRelease {
-            token = token ?? makeToken()
-            token?.adopt(run)
-        }
-        switch session.agent.add(run) {
-        case .refused(let existing):
-            run.discard()
-            // An agent has no entries but runs.
-            return Run(core: existing as? RunCore ?? run, token: nil, wasRefused: true)
-        case .accepted(let replaced):
-            for old in replaced { _ = old.cancel(.replaced) }
-        }
-        if let mine = hooks { run.adopt(mine) }
-        // The run may be over before this returns, and nobody but it may hold them then.
-        hooks = nil
-        var previous: RunCore? = run
-        state.withLock { state in
-            swap(&state.last, &previous)
-            if known == nil, error == nil, state.description === description { state.template = settled }
-        }
-        known = nil
-        previous = nil
-        let handle = Run(core: run, token: settled.options.release == .cancelOnRelease ? token : nil)
-        StepDoor.pass(.beforeLink, run.id)
-        if let bag, !bag.insert(run) {
-            _ = run.cancel(bag.endReason ?? .ownerReleased)
-            return handle
-        }
-        StepDoor.pass(.afterLink, run.id)
-        // Before anything is sent: the task that awaits it may have been cancelled already.
-        canceller?.arm(run)
-        run.begin(batch: batch)
-        return handle
-    }
-
-    private func makeToken() -> HandleToken {
-        let fresh = HandleToken()
-        return state.withLock { state in
-            if let token = state.token { return token }
-            state.token = fresh
-            return fresh
-        }
-    }
-
-    private func repeatKey(_ options: RequestOptions) -> RequestAgent.RepeatKey? {
-        guard options.repeats.strategy != .allowAll else { return nil }
-        return options.repeats.key.map { .key($0) } ?? .object(id)
+        RunStarter(session: session, requestID: id, decoder: decoder.any).start(
+            state, in: bag, origin: origin, handlers: extra, stream: stream, batch: batch, canceller: canceller)
     }
 
     func prepared() -> RequestTemplate {
         let (description, known) = state.withLock { ($0.description, $0.template) }
         var error: NetworkError?
-        return known ?? prepare(description, &error)
-    }
-
-    /// Checks the description; what is wrong with it becomes the run's failure.
-    private func prepare(_ description: RequestDescription, _ failure: inout NetworkError?) -> RequestTemplate {
-        do throws(NetworkError) { return try session.template(description) } catch {
-            failure = error
-            // Carries the options to the failing run.
-            return RequestTemplate(
-                url: .placeholder(description.url), method: description.method, fields: [:], headers: .empty, body: nil,
-                options: description.options.value, transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
-        }
+        return known ?? RunStarter.prepare(description, for: session, &error)
     }
 
     // MARK: Reading
@@ -196,17 +121,7 @@ public final class Request<Value: Sendable>: Sendable {
     public var curlCommand: String {
         let template = prepared()
         let description = state.withLock { $0.description }
-        let body: CURLCommand.Body =
-            switch description.body?.content {
-            case nil: .none
-            case .data(let data): .bytes([UInt8](data))
-            case .file(let path): .file(path)
-            case .stream: .stream
-            }
-        return CURLCommand(
-            method: description.method.rawValue, url: template.url.handle == nil ? description.url : template.url.string,
-            fields: template.fields, body: body
-        ).description
+        return CURLCommand(description, template).description
     }
 }
 
@@ -228,41 +143,5 @@ extension Request: CensusMember {
         state.closures = closures
         state.holds = [last?.ticket?.number, session.ticket?.number].compactMap { $0 }
         return state
-    }
-}
-
-/// What a request holds between its starts. Not nested: it does not depend on the type of the value.
-private struct RequestState: ~Copyable {
-    var description: RequestDescription
-    /// Made at the first start and after each change; runs share it.
-    var template: RequestTemplate?
-    var armed = RunHandlers()
-    var delegate: DelegateReference?
-    var token: HandleToken?
-    var last: RunCore?
-}
-
-extension RunHandlers {
-    fileprivate mutating func merge(_ other: consuming RunHandlers) {
-        func add<Payload: Sendable>(_ list: inout CallbackList<Payload>, _ more: CallbackList<Payload>) {
-            if list.isEmpty { list = more } else { more.forEach { list.append($0) } }
-        }
-        add(&success, other.success)
-        add(&failure, other.failure)
-        if !other.cached.isEmpty { add(&cached, other.cached) }
-        if !other.head.isEmpty { add(&head, other.head) }
-        if !other.sent.isEmpty { add(&sent, other.sent) }
-        if !other.received.isEmpty { add(&received, other.received) }
-        add(&end, other.end)
-        if let own = other.observer { observer = own }
-        resolve = other.resolve ?? resolve
-    }
-}
-
-extension RunCore {
-    /// A start that was refused: its closures go, nothing is called.
-    func discard() {
-        _ = closeGate(.explicit)
-        releaseHandlers()
     }
 }

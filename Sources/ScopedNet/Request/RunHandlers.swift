@@ -108,3 +108,21 @@ extension RunHandlers {
             && delegate == nil
     }
 }
+
+extension RunHandlers {
+    /// Adds the closures of a start to those that the request has armed.
+    mutating func merge(_ other: consuming RunHandlers) {
+        func add<Payload: Sendable>(_ list: inout CallbackList<Payload>, _ more: CallbackList<Payload>) {
+            if list.isEmpty { list = more } else { more.forEach { list.append($0) } }
+        }
+        add(&success, other.success)
+        add(&failure, other.failure)
+        if !other.cached.isEmpty { add(&cached, other.cached) }
+        if !other.head.isEmpty { add(&head, other.head) }
+        if !other.sent.isEmpty { add(&sent, other.sent) }
+        if !other.received.isEmpty { add(&received, other.received) }
+        add(&end, other.end)
+        if let own = other.observer { observer = own }
+        resolve = other.resolve ?? resolve
+    }
+}

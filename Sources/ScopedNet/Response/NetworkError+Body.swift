@@ -1,22 +1,18 @@
-internal import FoundationEssentials
-
 extension NetworkError {
-    /// What a server said about its refusal: the body of an unacceptable or undecodable response, as the decoder's value. What media types
-    /// that expects does not matter here.
+    /// Decodes the body of an unacceptable or undecodable response with a decoder. The media types that it expects do not matter here.
     ///
     /// - Throws: what the decoder throws, and ``NetworkError/EmptyBody`` where there is no body. Only the first `errorBodyBytes` of it are there (64
     ///   KiB by default).
     public func decoded<Value: Sendable>(by decoder: ResponseDecoder<Value>) throws -> Value {
-        guard let response, let body else { throw NetworkError.EmptyBody(expected: "\(Value.self)") }
-        return try decoder.resolved(with: json ?? .standard).make(response, body)
+        try errorBody.decoded(by: decoder, head: response)
     }
 
     /// The same error, its body to be decoded as the session's others are.
     func decoding(by coding: JSONCoding, _ document: any Document.Type) -> NetworkError {
         guard body != nil else { return self }
         var error = self
-        if !coding.isStandard { error.json = coding }
-        if document != ProblemDetails.self { error.documentType = document }
+        if !coding.isStandard { error.errorBody.coding = coding }
+        if document != ProblemDetails.self { error.errorBody.documentType = document }
         return error
     }
 

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 extension NetworkError {
     /// A server's own words about a request that it did not accept: the body of an unacceptable response as a JSON document.
     ///
@@ -57,30 +55,13 @@ extension NetworkError {
 
     /// The server's error document, of the type that the session expects (``Session/Configuration/errorDocument``); nil where the
     /// response had no such body. Decoded at each call.
-    public var document: (any Document)? {
-        let type = documentType
-        guard let body, !body.isEmpty else { return nil }
-        guard type.mediaTypes.isEmpty || type.mediaTypes.contains(response?.mimeType ?? "") else { return nil }
-        return decode(type, body)
-    }
-
-    private func decode<Expected: Document>(_ type: Expected.Type, _ body: Data) -> (any Document)? {
-        // The members of RFC 9457 have names of their own, whatever the session's are.
-        let decoder = type == ProblemDetails.self ? JSONDecoder() : (json ?? .standard).decoder()
-        return try? decoder.decode(type, from: body)
-    }
+    public var document: (any Document)? { errorBody.document(mimeType: response?.mimeType) }
 
     /// The problem document that came with the response (RFC 9457), whatever the session expects.
-    public var problem: ProblemDetails? {
-        guard let body, response?.mimeType == "application/problem+json" else { return nil }
-        return try? JSONDecoder().decode(ProblemDetails.self, from: body)
-    }
+    public var problem: ProblemDetails? { errorBody.problem(mimeType: response?.mimeType) }
 
     /// The words of the server's error document for a person, on one line of at most 500 characters.
-    public var serverMessage: String? {
-        guard let message = document?.message?.printable, !message.isEmpty else { return nil }
-        return message.count > 500 ? message.prefix(500) + "…" : message
-    }
+    public var serverMessage: String? { errorBody.message(mimeType: response?.mimeType) }
 }
 
 extension NetworkError.Document {

@@ -24,6 +24,18 @@ extension NetworkError {
         public static let english = Wording(
             descriptions: EnglishWording.descriptions, suggestions: EnglishWording.suggestions, status: EnglishWording.status,
             statusSuggestion: EnglishWording.suggestion, serverSays: { "The server says: \($0)" }, other: "The request did not succeed.")
+
+        /// Returns the sentence for a code, followed by the server's own words where there are any.
+        func description(of code: Code, status: Int?, serverMessage: String?) -> String {
+            let sentence = if code == .unacceptableStatus, let status { self.status(status) } else { descriptions[code] ?? other }
+            return serverMessage.map { "\(sentence) \(serverSays($0))" } ?? sentence
+        }
+
+        /// Returns the sentence about what a person can do; nil where there is none.
+        func suggestion(for code: Code, status: Int?) -> String? {
+            if code == .unacceptableStatus, let status { return statusSuggestion(status) }
+            return suggestions[code]
+        }
     }
 
     private static let currentWording = Lock(Wording.english)
@@ -38,19 +50,10 @@ extension NetworkError {
 extension NetworkError: LocalizedError {
     /// One or two sentences for a person, with the server's own words where there are any; `localizedDescription` is the same. For logs there
     /// is ``description``.
-    public var errorDescription: String? {
-        let wording = Self.wording
-        let sentence =
-            if code == .unacceptableStatus, let status { wording.status(status) } else { wording.descriptions[code] ?? wording.other }
-        return serverMessage.map { "\(sentence) \(wording.serverSays($0))" } ?? sentence
-    }
+    public var errorDescription: String? { Self.wording.description(of: code, status: status, serverMessage: serverMessage) }
 
     /// One sentence: what the person can do. Nil where there is nothing to add.
-    public var recoverySuggestion: String? {
-        let wording = Self.wording
-        if code == .unacceptableStatus, let status { return wording.statusSuggestion(status) }
-        return wording.suggestions[code]
-    }
+    public var recoverySuggestion: String? { Self.wording.suggestion(for: code, status: status) }
 }
 
 /// The English sentences for people.

@@ -1,3 +1,5 @@
+public import Reachability
+
 /// Anything with a cancel method: it can go in a ``DeallocBag``.
 public protocol Cancellable: Sendable {
     /// Idempotent, from any thread, without blocking.
@@ -46,3 +48,6 @@ extension DeallocBag {
         }
     }
 }
+
+/// A subscription to a network path goes into a ``DeallocBag`` like a request: nothing is told any more when the owner is gone.
+extension Subscription: Cancellable {}

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// Which servers are believed, host by host: by the system, or by certificates and keys known beforehand (*pins*).
 ///
 /// A policy adds to ``TLSConfiguration`` and takes nothing away: chain and host name are verified whatever is pinned, and the switches that
@@ -49,5 +51,22 @@ extension SecurityPolicy.Trust {
         case .system, .publicKeys(_, mode: .reportOnly): false
         case .certificates, .publicKeys(_, mode: .enforce): true
         }
+    }
+}
+
+extension SecurityPolicy {
+    /// The place that a pinned certificate comes from. Read once, when the session's first request starts.
+    ///
+    /// What cannot be read, holds no certificate or is damaged makes every request of the session fail with
+    /// ``NetworkError/Code/invalidOption`` before anything is sent.
+    public enum PinnedCertificate: Sendable, Hashable {
+        /// One certificate in DER (RFC 5280).
+        case der(Data)
+        /// One or more certificates in PEM (RFC 7468); text around them is ignored.
+        case pem(String)
+        /// A file with either of the two, 4 MiB at most.
+        case file(String)
+        /// Every `.cer`, `.crt`, `.der` and `.pem` in a directory; there must be one.
+        case directory(String)
     }
 }

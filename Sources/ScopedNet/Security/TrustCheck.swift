@@ -1,7 +1,7 @@
 import CTLS
 import FoundationEssentials
 
-/// The verification of one TLS connection: whom it has to prove, and what came of it. Network thread only.
+/// The verification of one TLS connection: the servers it may lead to, and the result.
 ///
 /// OpenSSL asks it in the middle of the handshake; what it has to answer is all here, so it takes no lock and calls nobody. It knows nothing
 /// of the transfer that made the connection, which may be gone when a server asks for another handshake on it (RFC 5246 section 7.4.1.1).

@@ -25,7 +25,7 @@ extension Session {
         guard link.users.acceptsRun else { throw NetworkError(.shutdown, phase: .preparing, message: "the session was shut down") }
         let options = configuration.options
         let deadline = options.timeouts.total.map { configuration.timing.now() &+ $0.nanoseconds }
-        let transfer = ExchangeBuilder.connect(to: target, transferOptions(options, body: nil, isFile: false), deadline: deadline)
+        let transfer = ExchangeBuilder.connect(to: target, TransferOptions(options, body: nil, isFile: false), deadline: deadline)
         let waiting = PreconnectWait()
         let cancellation = TaskCancellation()
         let result = await withTaskCancellationHandler {

@@ -13,32 +13,11 @@ extension Session {
         _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
         body: RequestBody? = nil, in bag: DeallocBag? = nil, window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> StreamedResponse {
-        let stream = BodyStream(window: window, origin: CodeOrigin(fileID, line))
-        let opening = StreamOpening()
-        let request = make(method, url, query, headers, body, .head, CodeOrigin(fileID, line)).options { options in
+        let origin = CodeOrigin(fileID, line)
+        let request = make(method, url, query, headers, body, .head, origin).options { options in
             if !(Capabilities.current.pausesHTTP2Safely), options.httpVersion == .automatic { options.httpVersion = .http1 }
         }
-        var handlers = RunHandlers()
-        handlers.head = .one(Callback(lane: .resumption, origin: CodeOrigin(fileID, line)) { opening.succeed($0) })
-        handlers.resolve = { result in
-            switch result {
-            case .success(let response): opening.succeed(response.parts.head)
-            case .failure(let error):
-                opening.fail(error)
-                stream.finish(error)
-            }
-        }
-        let canceller = TaskCanceller.ofThisTask()
-        let run = request.start(
-            in: bag?.storage ?? TaskScope.bag, origin: CodeOrigin(fileID, line), handlers: consume handlers, stream: stream,
-            canceller: canceller)
-        if run.wasRefused { throw run.refusal }
-        let head = try await opening.head { canceller.cancel() }
-        return StreamedResponse(
-            head: head,
-            bytes: StreamedResponse.Bytes(
-                stream: stream, run: run, coding: head.appliedCoding, limits: configuration.options.limits.decoding)
-        )
+        return try await StreamOpening().open(request, in: bag?.storage ?? TaskScope.bag, window: window, origin)
     }
 
     /// Sends a value as JSON, by the session's coding, and reads what is answered as it arrives: a POST, unless told otherwise.
@@ -70,13 +49,37 @@ extension Session {
     }
 }
 
-/// Hands over the head, once, or the error that came instead.
+/// The opening of a stream: the wait for its head, or for the error that comes instead.
 private final class StreamOpening: Sendable {
     private enum State {
         case waiting(CheckedContinuation<Result<ResponseHead, NetworkError>, Never>?)
         case settled(Result<ResponseHead, NetworkError>)
     }
     private let state = Lock(State.waiting(nil))
+
+    /// Starts the request, and returns when its head is there.
+    func open(
+        _ request: Request<ResponseHead>, in bag: BagStorage?, window: Int, _ origin: CodeOrigin
+    ) async throws(NetworkError) -> StreamedResponse {
+        let stream = BodyStream(window: window, origin: origin)
+        var handlers = RunHandlers()
+        handlers.head = .one(Callback(lane: .resumption, origin: origin) { self.succeed($0) })
+        handlers.resolve = { result in
+            switch result {
+            case .success(let response): self.succeed(response.parts.head)
+            case .failure(let error):
+                self.fail(error)
+                stream.finish(error)
+            }
+        }
+        let canceller = TaskCanceller.ofThisTask()
+        let run = request.start(in: bag, origin: origin, handlers: consume handlers, stream: stream, canceller: canceller)
+        if run.wasRefused { throw run.refusal }
+        let head = try await head { canceller.cancel() }
+        let limits = request.session.configuration.options.limits.decoding
+        return StreamedResponse(
+            head: head, bytes: StreamedResponse.Bytes(stream: stream, run: run, coding: head.appliedCoding, limits: limits))
+    }
 
     func succeed(_ head: ResponseHead) { settle(.success(head)) }
     func fail(_ error: NetworkError) { settle(.failure(error)) }

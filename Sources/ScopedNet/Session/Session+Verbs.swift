@@ -64,116 +64,9 @@ extension Session {
 
     // MARK: Of any method
 
-    /// Sends a body, or none.
-    public func request<Value: Decodable & Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        body: RequestBody? = nil,
-        as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        make(method, url, query, headers, body, .reading(type), CodeOrigin(fileID, line))
-    }
+    /// Makes a request of any method: `session.request("stories", method: .options, as: Void.self)`. See ``AnyVerb`` for its forms.
+    public var request: AnyVerb { AnyVerb(session: self) }
 
-    /// Sends a body, or none; what is answered does not matter.
-    public func request(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        body: RequestBody? = nil,
-        as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Void> {
-        make(method, url, query, headers, body, .discarding, CodeOrigin(fileID, line))
-    }
-
-    /// Sends a body, or none; the value is what `decoder` makes of the response.
-    public func request<Value: Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        body: RequestBody? = nil,
-        decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        make(method, url, query, headers, body, decoder, CodeOrigin(fileID, line))
-    }
-
-    /// Sends a value as JSON, by the session's coding.
-    public func request<Value: Decodable & Sendable, JSON: Encodable & Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        json value: JSON,
-        as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        make(method, url, query, headers, .json(value), .reading(type), CodeOrigin(fileID, line))
-    }
-
-    /// Sends a value as JSON, by the session's coding; what is answered does not matter.
-    public func request<JSON: Encodable & Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        json value: JSON,
-        as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Void> {
-        make(method, url, query, headers, .json(value), .discarding, CodeOrigin(fileID, line))
-    }
-
-    /// Sends a value as JSON, by the session's coding; the value is what `decoder` makes of the response.
-    public func request<Value: Sendable, JSON: Encodable & Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        json value: JSON,
-        decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        make(method, url, query, headers, .json(value), decoder, CodeOrigin(fileID, line))
-    }
-
-    /// Sends JSON as it is written here, with variables: `json: ["id": id, "up": true]`.
-    @_disfavoredOverload
-    public func request<Value: Decodable & Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        json value: JSONLiteral,
-        as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        make(method, url, query, headers, .json(value), .reading(type), CodeOrigin(fileID, line))
-    }
-
-    /// Sends JSON as it is written here, with variables: `json: ["id": id, "up": true]`; what is answered does not matter.
-    @_disfavoredOverload
-    public func request(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        json value: JSONLiteral,
-        as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Void> {
-        make(method, url, query, headers, .json(value), .discarding, CodeOrigin(fileID, line))
-    }
-
-    /// Sends JSON as it is written here, with variables: `json: ["id": id, "up": true]`; the value is what `decoder` makes of the response.
-    @_disfavoredOverload
-    public func request<Value: Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        json value: JSONLiteral,
-        decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        make(method, url, query, headers, .json(value), decoder, CodeOrigin(fileID, line))
-    }
-
-    /// Sends a form, with variables: `form: ["name": name]`.
-    public func request<Value: Decodable & Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        form: Parameters,
-        as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        make(method, url, query, headers, .form(form), .reading(type), CodeOrigin(fileID, line))
-    }
-
-    /// Sends a form, with variables: `form: ["name": name]`; what is answered does not matter.
-    public func request(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        form: Parameters,
-        as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Void> {
-        make(method, url, query, headers, .form(form), .discarding, CodeOrigin(fileID, line))
-    }
-
-    /// Sends a form, with variables: `form: ["name": name]`; the value is what `decoder` makes of the response.
-    public func request<Value: Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method = .get, query: Parameters = [:], headers: HeaderFields = [:],
-        form: Parameters,
-        decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        make(method, url, query, headers, .form(form), decoder, CodeOrigin(fileID, line))
-    }
     // MARK: Parameters by the method's custom
 
     /// Makes a request whose parameters go where its method wants them: into the URL, or as a form, as JSON, … into the body.
@@ -206,30 +99,9 @@ extension Session {
         _ method: HTTPRequest.Method, _ url: some URLConvertible, _ query: Parameters, _ headers: HeaderFields, _ body: RequestBody?,
         _ decoder: ResponseDecoder<Value>, _ origin: CodeOrigin, destination: String? = nil, failure: NetworkError? = nil
     ) -> Request<Value> {
-        var failure = failure
-        var url = url.urlReference
-        do throws(NetworkError) { url = try QuerySerializer.standard.appending(query, to: url) } catch { failure = failure ?? error }
-        return Request(
-            session: self, decoder: decoder,
-            description: RequestDescription(
-                url: url, method: method, headers: accepting(decoder.mediaType, headers.fields), body: body,
-                options: destination == nil ? defaultOptions : downloadOptions, destination: destination, mistake: failure,
-                refused: headers.mistakes),
-            origin: origin)
-    }
-
-    private var downloadOptions: OptionsBox {
-        var options = configuration.options
-        options.acceptsCompression = false
-        return OptionsBox(options)
-    }
-
-    /// Says which type is wanted, unless the caller said something.
-    private func accepting(_ type: String?, _ fields: HTTPFields) -> HTTPFields {
-        guard let type, fields[.accept] == nil, configuration.headers[.accept] == nil else { return fields }
-        var fields = fields
-        fields[.accept] = type
-        return fields
+        let description = factory.description(
+            method, url.urlReference, query, headers, body, accepting: decoder.mediaType, destination: destination, failure: failure)
+        return Request(session: self, decoder: decoder, description: description, origin: origin)
     }
 }
 

@@ -56,7 +56,7 @@ enum CurlCallbacks {
     /// A name is about to be looked up that libcurl does not know (CURLOPT_RESOLVER_START_FUNCTION(3)). Anything but 0 ends the transfer.
     static let lookup: scurl_lookup_callback = { _, _, context in
         guard let context else { return 1 }
-        return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.lookupMayBegin() ? 0 : 1 }
+        return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.loop.lookups.mayBegin($0) ? 0 : 1 }
     }
 
     /// The name is known, too late for its transfer: no connection is made any more.
@@ -66,7 +66,7 @@ enum CurlCallbacks {
     static let open: scurl_open_callback = { context, _, address in
         guard let context, let address else { return SCURL_SOCKET_BAD }
         return Unmanaged<CurlEasy>.fromOpaque(context)._withUnsafeGuaranteedRef {
-            $0.lookupEnded()
+            $0.loop.lookups.ended($0)
             return $0.admits(address) ? openSocket(for: address.pointee, on: $0.loop) : SCURL_SOCKET_BAD
         }
     }

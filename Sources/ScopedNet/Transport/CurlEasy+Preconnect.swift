@@ -7,17 +7,9 @@ import CCurl
 /// multi_done in multi.c); taken back before the handle leaves, it has no further effect (curl_multi_remove_handle). Shown by `PreconnectTests`, with
 /// libcurl 7.88 and 8.14.
 extension CurlEasy {
-    func beginConnectOnly() {
-        isDirty = true
-        loop.hasPreconnected = true
-    }
-
     /// The connection stands.
     func stopAtConnection() -> Bool {
-        if trustCheck != nil {
-            deliverTrustReport()
-            trustCheck = nil
-        }
+        deliver(trust.connected())
         return scurl_set_long(handle, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
     }
 

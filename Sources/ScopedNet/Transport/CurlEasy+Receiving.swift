@@ -1,9 +1,10 @@
 import CCurl
 
-/// What comes back: heads and bodies.
+/// Heads and bodies that come back.
 extension CurlEasy {
     func receivedHeader(_ line: UnsafeRawBufferPointer) -> Int {
-        lastActivity = loop.now
+        loop.preconditionOnNetworkThread()
+        clocks.lastActivity = loop.now
         if isOpeningTunnel { return receivedTunnelHeader(line) }
         repeats.heard()
         do throws(ResponseHeadError) {
@@ -14,11 +15,7 @@ extension CurlEasy {
             }
             return hasFailed ? 0 : line.count
         } catch {
-            switch error {
-            case .headTooLarge, .tooManyFields, .tooManyInterimHeads: fail(with: self.error(.headersTooLarge, error.description))
-            case .malformedStatusLine, .malformedContentLength, .conflictingContentLength, .ambiguousFraming:
-                fail(with: self.error(.badResponse, error.description))
-            }
+            fail(with: self.error(error.code, error.description))
             return 0
         }
     }
@@ -29,7 +26,7 @@ extension CurlEasy {
     }
 
     func receivedHead() throws(ResponseHeadError) {
-        headCompleted = loop.now
+        clocks.headCompleted = loop.now
         try parser.checkFraming()
         expectCloseNotify()
         // Nobody asked for another protocol, so what follows has no end that could be known (RFC 9110 section 15.2.2).
@@ -42,91 +39,56 @@ extension CurlEasy {
         holdsHead = false
         guard let id, let sink else { return }
         let complete = parser.makeHead()
-        destination = sink.transfer(id, didReceive: complete, batch: loop.batch)
+        body.destination = sink.transfer(id, didReceive: complete, batch: loop.batch)
         head = complete
-        connectStream()
+        body.connect(id, loop.thread)
         // The idle clock takes over, and it may be the shorter one.
-        loop.arm(nextDeadline(now: loop.now))
-    }
-
-    func connectStream() {
-        guard let id else { return }
-        let thread = loop.thread
-        if case .held(let held) = destination { return held.connect { thread.post(.unpause(id)) } }
-        guard case .stream(let stream) = destination else { return }
-        stream.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.cancel(id)) })
+        armClocks()
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) -> Int {
-        lastActivity = loop.now
+        loop.preconditionOnNetworkThread()
+        clocks.lastActivity = loop.now
         // Suspended before there was a connection to pause: libcurl did not hear of it.
-        if isSuspended || holdsDownload() { return SCURL_WRITE_PAUSE }
+        if clocks.isSuspended || holdsDownload() { return SCURL_WRITE_PAUSE }
         // The body of a response that it answers libcurl keeps to itself.
         if holdsHead { reportHead() }
-        if received == 0, !expectBody() { return 0 }
-        switch destination {
-        case .memory(let limit):
-            guard body.count + bytes.count <= limit else {
-                fail(with: error(.bodyTooLarge, "the response body exceeds \(limit) bytes"))
-                return 0
-            }
-            guard body.append(bytes) else { return refuseForMemory() }
-        case .memoryPrefix(let limit, let isWanted):
-            let room = max(0, limit - body.count)
-            guard room == 0 || body.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(room))) else { return refuseForMemory() }
-            if !isWanted, received + Int64(bytes.count) - Int64(limit) > Self.mostDropped { return cutShort(bytes.count) }
-        case .file(let file):
-            guard write(bytes, to: file) else { return 0 }
-        case .stream(let stream):
-            guard fits(received + Int64(bytes.count)) else { return 0 }
-            if stream.offer(bytes) == .pause {
-                isReadPaused = true
-                return SCURL_WRITE_PAUSE
-            }
-        case .held(let held):
-            guard let place = held.destination() else {
-                isReadPaused = true
-                return SCURL_WRITE_PAUSE
-            }
-            destination = place
-            connectStream()
-            return self.received(bytes)
+        if body.received == 0, !expectBody() { return 0 }
+        switch body.receive(bytes) {
+        case .taken: break
+        case .written: noteUnflushedBytes()
+        case .full:
+            clocks.isReadPaused = true
+            return SCURL_WRITE_PAUSE
+        case .cutShort: return 0
+        case .needsWriter(let file):
+            if let id { body.makeWriter(of: file, id, loop.thread) }
+            return received(bytes)
+        case .destinationChosen:
+            if let id { body.connect(id, loop.thread) }
+            return received(bytes)
+        case .failed(let code, let message):
+            fail(with: error(code, message))
+            return 0
+        case .writingFailed(let failure):
+            failWriting(failure)
+            return 0
         }
-        received += Int64(bytes.count)
         pacer?.download?.took(bytes.count, now: loop.now)
         if let transfer, transfer.wantsProgress, let sink {
-            sink.transfer(transfer.id, didReceive: received, of: expected, batch: loop.batch)
+            sink.transfer(transfer.id, didReceive: body.received, of: body.expected, batch: loop.batch)
         }
         return bytes.count
     }
 
     /// What has been read is taken, however slow the disk; only then the transfer is paused, here or between two turns of the loop.
     /// libcurl 7 reads a hundred buffers in a turn where they come fast enough, 10 MiB and more of them.
-    ///
-    /// - Returns: false when the transfer has to end.
-    private func write(_ bytes: UnsafeRawBufferPointer, to file: FileSink) -> Bool {
-        let writer = fileWriter ?? makeFileWriter(file)
-        guard fits(writer.start + received + Int64(bytes.count)) else { return false }
-        if let failure = file.refusal ?? writer.failure {
-            failWriting(failure)
-            return false
-        }
-        if !hasUnflushedBytes {
-            hasUnflushedBytes = true
+    private func noteUnflushedBytes() {
+        if !body.hasUnflushedBytes {
+            body.hasUnflushedBytes = true
             loop.noteUnflushed(self)
         }
-        writer.take(bytes, left: expected.map { $0 - received })
         if Capabilities.current.stopsReadingWhenPaused { pauseForDisk() }
-        return true
-    }
-
-    private func makeFileWriter(_ file: FileSink) -> FileWriter {
-        let thread = loop.thread
-        let writer = FileWriter(file, group: BlockingPool.Group(folderOf: file.destination)) { [id] in
-            if let id { thread.post(.unpause(id)) }
-        }
-        fileWriter = writer
-        return writer
     }
 
     func failWriting(_ error: NetworkError) {
@@ -135,44 +97,11 @@ extension CurlEasy {
         fail(with: failure)
     }
 
-    /// To read a body to its end costs less than a new connection, up to here.
-    private static var mostDropped: Int64 { 1 << 20 }
-
-    /// - Returns: what tells libcurl to stop; the response counts as complete.
-    private func cutShort(_ count: Int) -> Int {
-        received += Int64(count)
-        isCutShort = true
-        return 0
-    }
-
-    private func fits(_ count: Int64) -> Bool {
-        guard let most = transfer?.options.maxDownloadBytes, count > most else { return true }
-        fail(with: error(.bodyTooLarge, "the response body exceeds \(most) bytes"))
-        return false
-    }
-
-    /// - Returns: what tells libcurl to stop.
-    private func refuseForMemory() -> Int {
-        fail(with: error(.resources, "no memory for more than \(body.count) bytes of the response body"))
-        return 0
-    }
-
     /// - Returns: false when the declared length is too much already.
-    func expectBody() -> Bool {
-        let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-        guard length >= 0 else { return true }
-        expected = length
-        switch destination {
-        case .file(let file): return fits(file.count + length)
-        case .stream: return fits(length)
-        case .memory, .memoryPrefix, .held: break
-        }
-        guard case .memory(let limit) = destination else { return true }
-        guard length <= limit else {
-            fail(with: error(.bodyTooLarge, "the response body has \(length) bytes, more than \(limit)"))
-            return false
-        }
-        body.reserve(Int(length))
-        return true
+    private func expectBody() -> Bool {
+        let length = info.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        guard length >= 0, case .failed(let code, let message) = body.expect(length) else { return true }
+        fail(with: error(code, message))
+        return false
     }
 }

@@ -1,28 +1,21 @@
-import CCurl
 import HTTPTypes
 
 /// Requests that libcurl sends again by itself within one transfer.
 extension CurlEasy {
-    /// Whether libcurl may answer a response with this status by sending the request again. A head that it answers is not the final one.
+    /// Tells whether libcurl may answer a response with this status by sending the request again. A head that it answers is not the final one.
     func mayBeAnswered(_ status: Int) -> Bool {
-        switch status {
-        // Also where it comes from a server: libcurl answers it all the same.
-        case 407: return loop.profile.answersProxies
-        case 417:
-            guard let transfer, transfer.body != nil, transfer.headers.fields[.expect] != nil, unexpectingHeaders == nil else {
-                return false
-            }
-            // libcurl 7.88 keeps the connection, on which the server may go on to wait for the body.
-            forbidReuse()
-            return true
-        default: return false
-        }
+        guard repeats.mayAnswer(status, answersProxies: loop.profile.answersProxies, expects: hasExpectation) else { return false }
+        // libcurl 7.88 keeps the connection, on which the server may go on to wait for the body.
+        if status == 417 { forbidReuse() }
+        return true
     }
+
+    private var hasExpectation: Bool { transfer.map { $0.body != nil && $0.headers.fields[.expect] != nil } ?? false }
 
     /// A line that comes now belongs to the answer of a proxy to CONNECT: the connection is newer than the latest request.
     var isOpeningTunnel: Bool {
         guard loop.profile.answersProxies, let transfer, loop.profile.tunnels(transfer.url) else { return false }
-        return repeats.isFirst || number(CURLINFO_NUM_CONNECTS) != repeats.connections
+        return repeats.isFirst || info.connections != repeats.connections
     }
 
     /// A proxy that calls each nonce stale would be answered until the connect timeout.
@@ -44,16 +37,10 @@ extension CurlEasy {
             return parser.status != 417 || dropExpectation()
         case .giveUp:
             // Reported with the end of the transfer. Its body is gone.
-            isCutShort = true
+            body.cutShort()
             return false
-        case .refused:
-            fail(with: error(.connectionLost, "the server refuses the request on each new connection", phase: .awaitingResponse))
-            return false
-        case .connectionLost:
-            fail(
-                with: error(
-                    .connectionLost, "the pooled connection was closed by the server; the request may have reached it",
-                    phase: .awaitingResponse))
+        case .refused, .connectionLost:
+            if let message = decision.failure { fail(with: error(.connectionLost, message, phase: .awaitingResponse)) }
             return false
         }
     }
@@ -62,11 +49,8 @@ extension CurlEasy {
     private func dropExpectation() -> Bool {
         guard let transfer else { return false }
         do throws(NetworkError) {
-            let headers = try transfer.headers.withoutExpectation()
-            unexpectingHeaders = headers
-            guard scurl_set_list(handle, CURLOPT_HTTPHEADER, headers.list) == CURLE_OK else {
-                throw NetworkError(.resources, phase: .preparing, message: "no memory for the header fields")
-            }
+            unexpectingHeaders = try TransferSetup(easy: self, transfer: transfer).dropExpectation()
+            repeats.expectationDropped()
             return true
         } catch {
             fail(with: self.error(error.code, error.message))

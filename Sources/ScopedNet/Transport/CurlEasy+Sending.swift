@@ -1,29 +1,30 @@
 import CCurl
 
-/// What goes out, and the connection it goes out on.
+/// The body that goes out, and the connection it goes out on.
 extension CurlEasy {
     func upload(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        loop.preconditionOnNetworkThread()
         guard let uploadFeed else { return 0 }
-        if isSuspended || holdsUpload() { return SCURL_READ_PAUSE }
+        if clocks.isSuspended || holdsUpload() { return SCURL_READ_PAUSE }
         let isFirst = !uploadFeed.hasBegun
-        let awaitedBodyEnd = awaitsBodyEnd
-        awaitsBodyEnd = false
+        let awaitedBodyEnd = clocks.awaitsBodyEnd
+        clocks.awaitsBodyEnd = false
         switch uploadFeed.read(into: buffer) {
         case .bytes(let count):
-            lastActivity = loop.now
+            clocks.lastActivity = loop.now
             pacer?.upload?.took(count, now: loop.now)
             // From the first byte on it is the idle clock's turn, behind the last one the first response byte's.
-            if isFirst || uploadFeed.isDone { loop.arm(nextDeadline(now: loop.now)) }
+            if isFirst || uploadFeed.isDone { armClocks() }
             return count
         case .end: return 0
         case .notYet:
-            isWritePaused = true
+            clocks.isWritePaused = true
             return SCURL_READ_PAUSE
         case .notEnded:
-            isWritePaused = true
-            awaitsBodyEnd = true
-            if !awaitedBodyEnd { lastActivity = loop.now }
-            loop.arm(nextDeadline(now: loop.now))
+            clocks.isWritePaused = true
+            clocks.awaitsBodyEnd = true
+            if !awaitedBodyEnd { clocks.lastActivity = loop.now }
+            armClocks()
             return SCURL_READ_PAUSE
         case .failed(let underlying):
             fail(with: uploadError(underlying, uploadFeed))
@@ -32,17 +33,14 @@ extension CurlEasy {
     }
 
     func uploadError(_ underlying: any Error, _ feed: UploadFeed) -> NetworkError {
-        if let file = underlying as? PiecewiseFile.Unreadable {
-            var error = error(file.error.code, file.error.message, phase: .sending)
-            error.underlying = file.error.underlying
-            return error
-        }
-        var error = error(feed.failureCode, feed.failureText(underlying), phase: .sending)
-        error.underlying = underlying
+        let failure = feed.failure(underlying)
+        var error = error(failure.code, failure.message, phase: .sending)
+        error.underlying = failure.underlying
         return error
     }
 
     func seekUpload(to offset: Int64, origin: Int32) -> Bool {
+        loop.preconditionOnNetworkThread()
         if origin == 0, uploadFeed?.rewind(to: offset) == true { return true }
         // libcurl wants to send the request again.
         guard repeats.isAnswering else {
@@ -58,45 +56,25 @@ extension CurlEasy {
     }
 
     func uploaded(_ sent: Int64, of total: Int64) {
-        let sent = payload(sent)
-        guard let transfer, let sink, transfer.body != nil, sent > uploadReported else { return }
-        uploadReported = sent
-        lastActivity = loop.now
-        sink.transfer(transfer.id, didSend: sent, of: total > 0 ? total : uploadFeed?.length, batch: loop.batch)
-    }
-
-    /// libcurl counts chunk sizes as sent, too.
-    func payload(_ sent: Int64) -> Int64 {
-        guard let uploadFeed, uploadFeed.length == nil else { return sent }
-        return min(sent, uploadFeed.offset)
-    }
-
-    var uploadReported: Int64 {
-        get { uploadFeed?.reported ?? 0 }
-        set { uploadFeed?.reported = newValue }
+        loop.preconditionOnNetworkThread()
+        guard let transfer, let sink, let uploadFeed, let sent = uploadFeed.progress(sent) else { return }
+        clocks.lastActivity = loop.now
+        sink.transfer(transfer.id, didSend: sent, of: total > 0 ? total : uploadFeed.length, batch: loop.batch)
     }
 
     /// The connection is ready and the request goes out now.
     func connected(_ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool {
+        loop.preconditionOnNetworkThread()
         guard let transfer, let sink else { return false }
         if transfer.isConnectOnly { return stopAtConnection() }
         requestsSent += 1
-        sentAt = loop.now
-        if trustCheck != nil {
-            deliverTrustReport()
-            trustCheck = nil
-        }
-        let connections = number(CURLINFO_NUM_CONNECTS)
-        let decision = repeats.willSend(connections: connections, mayReconnect: transfer.repeatsSilently)
+        clocks.sentAt = loop.now
+        deliver(trust.connected())
+        let decision = repeats.willSend(connections: info.connections, mayReconnect: transfer.repeatsSilently)
         guard begins(decision) else { return false }
         guard transfer.wantsMilestones else { return true }
         if decision == .reconnect { sink.transfer(transfer.id, didReach: .reconnected, batch: loop.batch) }
-        let secured = duration(CURLINFO_APPCONNECT_TIME_T)
-        let timings = TransferMetrics.ConnectionTimings(
-            nameLookup: duration(CURLINFO_NAMELOOKUP_TIME_T), connect: duration(CURLINFO_CONNECT_TIME_T),
-            secured: secured > .zero ? secured : nil,
-            remoteAddress: remote.map { String(cString: $0) } ?? "", remotePort: Int(remotePort),
-            localAddress: local.map { String(cString: $0) } ?? "", localPort: Int(localPort), isReused: connections == 0)
+        let timings = info.connectionTimings(remote: remote, remotePort, local: local, localPort)
         sink.transfer(transfer.id, didReach: .connected(timings), batch: loop.batch)
         return true
     }

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// What a `CURLcode` means for a caller: libcurl's codes are coarse, so errno, the verification result and the text help.
+/// The meaning of a `CURLcode` for a caller: libcurl's codes are coarse, so errno, the verification result and the text help.
 struct CurlError {
     let easy: CurlEasy
     let code: CURLcode
@@ -60,7 +60,7 @@ struct CurlError {
     }
 
     private var connectFailure: NetworkError.Code {
-        let system = Int32(easy.number(CURLINFO_OS_ERRNO))
+        let system = Int32(easy.info.number(CURLINFO_OS_ERRNO))
         // libcurl does not ask why its callback gave no socket.
         return switch system == 0 ? easy.socketError : system {
         case ECONNREFUSED: .connectionRefused
@@ -108,7 +108,7 @@ struct CurlError {
 
     /// X509_V_ERR_* of openssl/x509_vfy.h, which other TLS libraries of libcurl use too or leave at zero.
     private var certificateFailure: NetworkError.Code {
-        switch easy.number(CURLINFO_SSL_VERIFYRESULT) {
+        switch easy.info.number(CURLINFO_SSL_VERIFYRESULT) {
         case 9, 10: .certificateExpired
         case 62: .certificateWrongHost
         // libcurl compares the names itself, before it looks at the result.

@@ -2,7 +2,8 @@ import CCurl
 import CEpoll
 import Glibc
 
-/// The loop on the network thread: epoll, one curl multi handle, and the transfers in it. Nothing here is touched by another thread.
+/// The loop on the network thread: epoll, one curl multi handle, and the transfers in it. No other thread touches anything here, which
+/// ``preconditionOnNetworkThread()`` asserts.
 final class CurlLoop {
     let settings: ConnectionSettings
     let thread: NetworkThread
@@ -10,18 +11,14 @@ final class CurlLoop {
 
     // Safety of the unchecked accesses: one thread, and what changes these values in place calls neither libcurl nor a sink meanwhile.
     @exclusivity(unchecked) private(set) var sockets: SocketTable
-    let pools = CurlPools()
+    let pools: CurlPools
     let profile: EasyProfile
 
     @exclusivity(unchecked) private var active = TransferTable<CurlEasy>()
     @exclusivity(unchecked) private var idle: [CurlEasy] = []
-    /// Those whose files have bytes that were not handed over, and when they have to be.
-    @exclusivity(unchecked) private var unflushed: [CurlEasy] = []
-    @exclusivity(unchecked) private var flushDeadline = never
+    @exclusivity(unchecked) private var unflushed = UnflushedFiles()
     @exclusivity(unchecked) private var waits = DiskWaits()
-    @exclusivity(unchecked) var lookups: NameLookups
-    /// Those that have ended before their lookups.
-    @exclusivity(unchecked) private var abandoned: [CurlEasy] = []
+    let lookups: TransferLookups
     @exclusivity(unchecked) private var commands: [NetworkThread.Command] = []
     /// When the next of our own clocks may run out.
     @exclusivity(unchecked) private var nextSweep = never
@@ -43,9 +40,14 @@ final class CurlLoop {
         self.settings = settings
         self.thread = thread
         profile = EasyProfile(settings: settings)
-        lookups = NameLookups(total: settings.limits.total, perHost: settings.limits.perHost)
+        pools = CurlPools(thread: thread)
+        lookups = TransferLookups(NameLookups(total: settings.limits.total, perHost: settings.limits.perHost))
         sockets = try SocketTable(wake: thread.wakeDescriptor)
     }
+
+    /// Traps in debug builds where another thread calls.
+    @inline(__always)
+    func preconditionOnNetworkThread(_ function: StaticString = #function) { thread.preconditionIsCurrent(function) }
 
     // MARK: The thread
 
@@ -92,8 +94,10 @@ final class CurlLoop {
         refuse(&refused)
         batch.end()
         // Their threads go on and touch nothing of this loop (CURLOPT_QUICK_EXIT).
-        for easy in abandoned { endAbandoned(easy, nil) }
-        abandoned = []
+        for easy in lookups.takeAbandoned() {
+            leaveMulti(easy)
+            recycle(easy)
+        }
         for easy in idle { easy.destroy() }
         idle = []
         pools.close()
@@ -169,7 +173,7 @@ final class CurlLoop {
 
     /// Going on after a pause, libcurl first hands over what it kept back. Should that fail, it tells the caller and not the transfer.
     private func flow(_ easy: CurlEasy, _ changed: Bool) -> Bool {
-        if easy.hasFailed || easy.isCutShort { finish(easy, CURLE_WRITE_ERROR) }
+        if easy.hasFailed || easy.body.isCutShort { finish(easy, CURLE_WRITE_ERROR) }
         return changed
     }
 
@@ -221,7 +225,7 @@ final class CurlLoop {
             }
             easy.multi = multi
             active.insert(easy, for: transfer.id)
-            arm(easy.nextDeadline(now: now))
+            easy.armClocks()
             return true
         } catch {
             if easy?.uploadFeed == nil { file?.end() }
@@ -271,15 +275,15 @@ final class CurlLoop {
     private func finish(_ easy: CurlEasy, _ code: CURLcode) {
         switch easy.lookup {
         case .none: break
-        case .running: easy.lookupEnded()
+        case .running: lookups.ended(easy)
         case .postponed(let host): if !easy.hasFailed { return postpone(easy, host) }
         case .abandoned(let ticket, _): return endAbandoned(easy, ticket)
         }
         guard let id = easy.id, let sink = easy.sink else { return }
         active.remove(id)
         var result = easy.result(code)
-        let (writer, transfer) = (easy.fileWriter, easy.transfer)
-        if easy.hasUnflushedBytes { unflushed.removeAll { $0 === easy } }
+        let (writer, transfer) = (easy.body.fileWriter, easy.transfer)
+        unflushed.remove(easy)
         leaveMulti(easy)
         recycle(easy)
         if let writer, let transfer {
@@ -309,12 +313,12 @@ final class CurlLoop {
         easy.errorText[0] = 0
         lookups.wait(id, for: host)
         // The connect clock is the loop's from here on.
-        arm(easy.nextDeadline(now: now))
+        easy.armClocks()
     }
 
     /// Begins those whose turn has come, until none is left that could.
     private func beginPostponed() {
-        while lookups.isAnyoneWaiting, let id = lookups.next() {
+        while let id = lookups.next() {
             guard let easy = active[id] else { continue }
             easy.lookup = .none
             if pools.current == nil { pools.open(for: self) }
@@ -333,19 +337,14 @@ final class CurlLoop {
         guard let id = easy.id, let sink = easy.sink else { return }
         active.remove(id)
         let result = easy.result(code)
-        easy.abandonLookup()
-        abandoned.append(easy)
-        pools.allow(abandoned: abandoned.count)
+        lookups.abandon(easy)
+        pools.allow(abandoned: lookups.abandoned.count)
         sink.transfer(id, didFinishWith: result, batch: batch)
     }
 
-    private func endAbandoned(_ easy: CurlEasy, _ ticket: NameLookups.Ticket?) {
-        if let ticket {
-            lookups.end(ticket)
-            abandoned.removeAll { $0 === easy }
-            pools.allow(abandoned: abandoned.count)
-        }
-        easy.lookup = .none
+    private func endAbandoned(_ easy: CurlEasy, _ ticket: NameLookups.Ticket) {
+        lookups.endAbandoned(easy, ticket)
+        pools.allow(abandoned: lookups.abandoned.count)
         leaveMulti(easy)
         recycle(easy)
     }
@@ -357,28 +356,15 @@ final class CurlLoop {
         sink.transfer(id, didFinishWith: result, batch: batch)
     }
 
-    func noteUnflushed(_ easy: CurlEasy) { unflushed.append(easy) }
+    func noteUnflushed(_ easy: CurlEasy) {
+        preconditionOnNetworkThread()
+        unflushed.insert(easy)
+    }
 
     /// Between two turns: hands over what has come for files, and holds up those transfers whose disk is slower than the network.
-    private func flushFiles() {
-        flushDeadline = Self.never
-        guard !unflushed.isEmpty else { return }
-        let before = unflushed
-        unflushed = []
-        for easy in before {
-            if let next = easy.fileWriter?.flush(now: now) {
-                flushDeadline = min(flushDeadline, next)
-                unflushed.append(easy)
-            } else {
-                easy.hasUnflushedBytes = false
-            }
-        }
-        holdUp(before)
-    }
+    private func flushFiles() { holdUp(unflushed.flush(now: now)) }
 
-    private func holdUpFiles() {
-        if !unflushed.isEmpty { holdUp(unflushed) }
-    }
+    private func holdUpFiles() { holdUp(unflushed.transfers) }
 
     private func holdUp(_ easies: [CurlEasy]) {
         for easy in easies {
@@ -398,11 +384,11 @@ final class CurlLoop {
         case .none, .abandoned: break
         }
         guard easy.isMultiplexed, !Capabilities.current.sendsHTTP2Resets else { return finish(easy, code) }
-        let port = easy.number(CURLINFO_LOCAL_PORT)
+        let port = easy.info.localPort
         easy.forbidReuse()
         finish(easy, code)
         guard port > 0 else { return }
-        active.values.first { $0.canFlush && $0.isMultiplexed && $0.number(CURLINFO_LOCAL_PORT) == port }?.flush()
+        active.values.first { $0.clocks.isRunning && $0.isMultiplexed && $0.info.localPort == port }?.flush()
     }
 
     private func recycle(_ easy: CurlEasy) {
@@ -415,9 +401,9 @@ final class CurlLoop {
     /// What was connected and resolved so far may lead nowhere: nobody uses it again. Transfers under way go on as long as they can.
     private func retirePool() {
         guard let multi = pools.current else { return }
-        let busy = active.values.count { $0.multi == multi } + abandoned.count { $0.multi == multi }
+        let busy = active.values.count { $0.multi == multi } + lookups.abandoned.count { $0.multi == multi }
         // Their ports and not their descriptors: libcurl 7.88 tells those only of transfers that have ended.
-        if active.count > 0 { sockets.hangUp(exceptPorts: Set(active.values.map { $0.number(CURLINFO_LOCAL_PORT) })) }
+        if active.count > 0 { sockets.hangUp(exceptPorts: Set(active.values.map(\.info.localPort))) }
         pools.retire(transfers: busy)
         lookups.networkChanged()
     }
@@ -425,10 +411,14 @@ final class CurlLoop {
     // MARK: Clocks
 
     func curlWants(timeout milliseconds: Int, for pool: UnsafeMutableRawPointer?) {
+        preconditionOnNetworkThread()
         pools.wants(timeout: milliseconds, for: pool, now: now)
     }
 
-    func arm(_ deadline: UInt64) { if deadline < nextSweep { nextSweep = deadline } }
+    func arm(_ deadline: UInt64) {
+        preconditionOnNetworkThread()
+        if deadline < nextSweep { nextSweep = deadline }
+    }
 
     private func runClocks() {
         for id in waits.overdue(now: now) { endWait(id, .totalTimeout, "the total time is over, and the disk has not answered") }
@@ -442,7 +432,7 @@ final class CurlLoop {
                 easy.fail(with: error)
                 abort(easy, CURLE_OPERATION_TIMEDOUT)
             } else {
-                arm(easy.nextDeadline(now: now))
+                easy.armClocks()
             }
         }
         if goesOn || pools.nextDeadline <= now { kick() }
@@ -456,7 +446,7 @@ final class CurlLoop {
         instant = .now
         let delay = now &- before
         guard delay > Self.longestTurn else { return }
-        for easy in active.values { easy.lastActivity = min(now, easy.lastActivity &+ delay) }
+        for easy in active.values { easy.clocks.credit(delay, now: now) }
     }
 
     /// Takes what has come since the clock was read.
@@ -471,7 +461,7 @@ final class CurlLoop {
 
     /// Milliseconds for epoll_wait(2); -1 when nothing is due.
     private func sleepTime() -> Int32 {
-        let next = min(pools.nextDeadline, nextSweep, flushDeadline, waits.deadline)
+        let next = min(pools.nextDeadline, nextSweep, unflushed.deadline, waits.deadline)
         guard next != Self.never else { return -1 }
         let current = monotonicNow()
         guard next > current else { return 0 }
@@ -481,6 +471,7 @@ final class CurlLoop {
     // MARK: Sockets
 
     func curlWants(_ what: Int32, on descriptor: Int32) {
+        preconditionOnNetworkThread()
         switch what {
         case CURL_POLL_REMOVE: sockets.unwant(descriptor)
         case CURL_POLL_IN: sockets.want(SEPOLL_IN, on: descriptor)
@@ -491,16 +482,13 @@ final class CurlLoop {
     }
 
     func opened(_ descriptor: Int32) {
+        preconditionOnNetworkThread()
         socketError = 0
         sockets.opened(descriptor)
     }
 
-    func closing(_ descriptor: Int32) { sockets.closing(descriptor) }
-}
-
-/// CLOCK_MONOTONIC in nanoseconds.
-func monotonicNow() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    func closing(_ descriptor: Int32) {
+        preconditionOnNetworkThread()
+        sockets.closing(descriptor)
+    }
 }

@@ -3,7 +3,7 @@ import CCurl
 /// curl_easy_setopt(3) by type. An option that this libcurl refuses is an error to the caller, never a trap.
 ///
 /// A transfer without one of its options would be another transfer, to another memory or with less care, so the first failure is kept
-/// until ``CurlEasy/requireOptions()`` asks. What a libcurl does not know at all it also does not need.
+/// until ``TransferSetup`` asks.
 struct CurlOptions: ~Copyable {
     let easy: CurlEasy
     var handle: UnsafeMutableRawPointer { easy.handle }
@@ -14,10 +14,7 @@ struct CurlOptions: ~Copyable {
     func set(_ option: CURLoption, _ value: String?) { note(scurl_set_string(handle, option, value)) }
     func set(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) { note(scurl_set_pointer(handle, option, value)) }
 
-    func note(_ code: CURLcode) {
-        guard code != CURLE_OK, code != CURLE_UNKNOWN_OPTION, code != CURLE_NOT_BUILT_IN else { return }
-        if easy.optionFailure == CURLE_OK { easy.optionFailure = code }
-    }
+    func note(_ code: CURLcode) { easy.options.note(code) }
 
     /// For options the caller set and would miss.
     func require(_ option: CURLoption, _ value: String, _ name: String) throws(NetworkError) {

@@ -1,6 +1,6 @@
 import CCurl
 
-/// The multi handles of a loop: the one that new transfers go to, and those of networks that are gone. Network thread only.
+/// The multi handles of a loop: the one that new transfers go to, and those of networks that are gone. The network thread alone uses them.
 ///
 /// A multi handle of its own for each network is what drops connections and names at once with every
 /// libcurl: transfers of the old one may end, new ones go elsewhere. CURLMOPT_NETWORK_CHANGED (8.16)
@@ -26,11 +26,15 @@ final class CurlPools {
     @exclusivity(unchecked) private var deadline = never
 
     private static let never = UInt64.max
+    private let thread: NetworkThread
+
+    init(thread: NetworkThread) { self.thread = thread }
 
     // MARK: The current one
 
     /// All or nothing: a multi handle without its callbacks would do no work. Tried again at the next start.
     func open(for loop: CurlLoop) {
+        thread.preconditionIsCurrent()
         guard let multi = curl_multi_init() else { return }
         // Without it TLS sessions are not resumed across connections, which is slower and no failure.
         if share == nil { share = curl_share_init() }
@@ -64,6 +68,7 @@ final class CurlPools {
 
     /// To libcurl a lookup is a connection from its beginning. One whose transfer has ended takes no place from others.
     func allow(abandoned count: Int) {
+        thread.preconditionIsCurrent()
         guard let current else { return }
         _ = scurl_multi_set_long(current, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.pool + count)
         _ = scurl_multi_set_long(current, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost + count)
@@ -71,6 +76,7 @@ final class CurlPools {
 
     /// No transfer is left in any of them.
     func close() {
+        thread.preconditionIsCurrent()
         if let current { curl_multi_cleanup(current) }
         for pool in retired { curl_multi_cleanup(pool.multi) }
         retired = []
@@ -83,6 +89,7 @@ final class CurlPools {
 
     /// - Parameter transfers: those that are still in the current one.
     func retire(transfers: Int) {
+        thread.preconditionIsCurrent()
         guard let current else { return }
         retired.append(Retired(multi: current, transfers: transfers, deadline: deadline))
         self.current = nil
@@ -91,12 +98,14 @@ final class CurlPools {
 
     /// A transfer has left this multi handle.
     func left(_ multi: UnsafeMutableRawPointer) {
+        thread.preconditionIsCurrent()
         guard multi != current, let index = retired.firstIndex(where: { $0.multi == multi }) else { return }
         retired[index].transfers -= 1
     }
 
     /// Between turns: libcurl may not be inside a handle that is cleaned up.
     func closeRetired() {
+        thread.preconditionIsCurrent()
         guard !retired.isEmpty else { return }
         for pool in retired where pool.transfers == 0 { curl_multi_cleanup(pool.multi) }
         retired.removeAll { $0.transfers == 0 }
@@ -106,6 +115,7 @@ final class CurlPools {
 
     /// Tells libcurl what can be done with a descriptor.
     func act(on descriptor: Int32, _ flags: Int32) {
+        thread.preconditionIsCurrent()
         var running: Int32 = 0
         if let current { curl_multi_socket_action(current, descriptor, flags, &running) }
         // libcurl ignores a descriptor it does not know (curl_multi_socket_action(3)).
@@ -114,6 +124,7 @@ final class CurlPools {
 
     /// Lets libcurl run what is due: in the current one whatever there is, in the others what their clocks say.
     func runDue(now: UInt64) {
+        thread.preconditionIsCurrent()
         var running: Int32 = 0
         if let current {
             deadline = Self.never
@@ -127,6 +138,7 @@ final class CurlPools {
 
     /// Takes the transfers that libcurl is done with. What is done with one may end others.
     func reap(_ body: (CurlEasy, CURLcode) -> Void) {
+        thread.preconditionIsCurrent()
         if let current { Self.reap(current, body) }
         for pool in retired { Self.reap(pool.multi, body) }
     }
@@ -146,6 +158,7 @@ final class CurlPools {
     var nextDeadline: UInt64 { retired.reduce(deadline) { min($0, $1.deadline) } }
 
     func wants(timeout milliseconds: Int, for pool: UnsafeMutableRawPointer?, now: UInt64) {
+        thread.preconditionIsCurrent()
         let deadline =
             switch milliseconds {
             case ..<0: Self.never

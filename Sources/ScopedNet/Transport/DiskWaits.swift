@@ -1,5 +1,5 @@
 /// The transfers that wait for a disk on the way in or on the way out, and are no transfers of
-/// libcurl's meanwhile. Network thread only.
+/// libcurl's meanwhile.
 ///
 /// A cancel and the total time end them as they end all others; the disk's answer then comes too
 /// late, and is nobody's.

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// The lists that libcurl reads the overrides of names from, for as long as a transport has handles. Network thread only.
+/// The lists that libcurl reads the overrides of names from, for as long as a transport has handles.
 final class OverrideLists {
     private(set) var resolves: UnsafeMutablePointer<curl_slist>?
     private(set) var connectsTo: UnsafeMutablePointer<curl_slist>?

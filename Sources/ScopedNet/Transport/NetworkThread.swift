@@ -61,6 +61,12 @@ final class NetworkThread: Sendable {
 
     private var isCurrent: Bool { identity.load(ordering: .relaxed) == UInt(pthread_self()) }
 
+    /// Traps in debug builds where another thread calls. Costs nothing in release builds.
+    @inline(__always)
+    func preconditionIsCurrent(_ function: StaticString = #function) {
+        assert(isCurrent, "\(function) was called off the network thread")
+    }
+
     /// - Returns: false when the thread has stopped; the command was not taken.
     @discardableResult
     func post(_ command: Command) -> Bool {
@@ -80,30 +86,37 @@ final class NetworkThread: Sendable {
         while write(wakeDescriptor, &one, 8) < 0, errno == EINTR {}
     }
 
-    // MARK: Network thread only
+    // MARK: The thread's own side
 
     func takeCommands(into commands: inout [Command]) {
+        preconditionIsCurrent()
         mailbox.withLock { swap(&commands, &$0.commands) }
     }
 
     /// True when nothing waits: from now on a post wakes the thread.
     func prepareToSleep() -> Bool {
-        mailbox.withLock { mailbox in
+        preconditionIsCurrent()
+        return mailbox.withLock { mailbox in
             mailbox.isAwake = !mailbox.commands.isEmpty
             return !mailbox.isAwake
         }
     }
 
-    func didWake() { mailbox.withLock { $0.isAwake = true } }
+    func didWake() {
+        preconditionIsCurrent()
+        mailbox.withLock { $0.isAwake = true }
+    }
 
     func clearWake() {
+        preconditionIsCurrent()
         var count: UInt64 = 0
         while read(wakeDescriptor, &count, 8) < 0, errno == EINTR {}
     }
 
     /// Refuses further commands and gives back those not yet seen.
     func close() -> [Command] {
-        mailbox.withLock { mailbox in
+        preconditionIsCurrent()
+        return mailbox.withLock { mailbox in
             mailbox.isStopped = true
             defer { mailbox.commands = [] }
             return mailbox.commands

@@ -20,6 +20,15 @@ struct RequestRepeats: Sendable {
         case refused
         /// There was no end of answers: the last response is the result.
         case giveUp
+
+        /// The reason why the request is not sent, where that is the failure of the transfer.
+        var failure: String? {
+            switch self {
+            case .refused: "the server refuses the request on each new connection"
+            case .connectionLost: "the pooled connection was closed by the server; the request may have reached it"
+            case .send, .answer, .reconnect, .giveUp: nil
+            }
+        }
     }
 
     /// The most responses that are answered within one transfer.
@@ -34,12 +43,27 @@ struct RequestRepeats: Sendable {
     private var refusals = 0
     private var answers = 0
     private var hasHeard = false
+    private var hasDroppedExpectation = false
     /// The request at hand is sent in answer to a response, or is about to be.
     var isAnswering: Bool { hasHeard || lastDecision == .answer }
     private var lastDecision = Decision.send
 
     /// No request has been sent.
     var isFirst: Bool { requests == 0 }
+
+    /// Tells whether libcurl may answer a response with this status by sending the request again. `expects` says that the request has a body and
+    /// a field `Expect` of the caller's.
+    func mayAnswer(_ status: Int, answersProxies: Bool, expects: @autoclosure () -> Bool) -> Bool {
+        switch status {
+        // Also where it comes from a server: libcurl answers it all the same.
+        case 407: answersProxies
+        case 417: !hasDroppedExpectation && expects()
+        default: false
+        }
+    }
+
+    /// From here on the request is sent without its expectation.
+    mutating func expectationDropped() { hasDroppedExpectation = true }
 
     /// A proxy has refused to open a tunnel (407).
     ///

@@ -1,4 +1,4 @@
-/// Why a response head was refused.
+/// The reason why a response head was refused.
 package enum ResponseHeadError: Error, Sendable, Hashable {
     /// Not `HTTP/version status reason`. Carries at most its first 64 bytes.
     case malformedStatusLine(String)
@@ -14,6 +14,16 @@ package enum ResponseHeadError: Error, Sendable, Hashable {
     case conflictingContentLength
     /// Two readers could see the end of this response in two places: the gap that response smuggling goes through. Says why.
     case ambiguousFraming(String)
+}
+
+extension ResponseHeadError {
+    /// The code of a transfer that ends with it.
+    var code: NetworkError.Code {
+        switch self {
+        case .headTooLarge, .tooManyFields, .tooManyInterimHeads: .headersTooLarge
+        case .malformedStatusLine, .malformedContentLength, .conflictingContentLength, .ambiguousFraming: .badResponse
+        }
+    }
 }
 
 extension ResponseHeadError: CustomStringConvertible {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// Hands the bytes of one upload to libcurl, wherever they come from. Network thread only.
+/// Hands the bytes of one upload to libcurl, wherever they come from. It belongs to one transfer.
 final class UploadFeed {
     private enum Source {
         case data(Data, copy: UnsafeMutableRawPointer?)
@@ -15,7 +15,7 @@ final class UploadFeed {
     private(set) var offset: Int64 = 0
     private(set) var isDone = false
     let length: Int64?
-    var reported: Int64 = 0
+    private var reported: Int64 = 0
     /// The most bytes that are given at once.
     private let piece: Int
 
@@ -72,11 +72,17 @@ final class UploadFeed {
 
     var hasBegun: Bool { offset > 0 }
 
-    var failureCode: NetworkError.Code {
+    /// The code, message and cause of a body that could not be read to its end.
+    func failure(_ error: any Error) -> (code: NetworkError.Code, message: String, underlying: (any Error)?) {
+        if let file = error as? PiecewiseFile.Unreadable { return (file.error.code, file.error.message, file.error.underlying) }
+        return (failureCode, failureText(error), error)
+    }
+
+    private var failureCode: NetworkError.Code {
         if case .file = source { offset < (length ?? 0) ? .bodyStreamFailed : .fileUnreadable } else { .bodyStreamFailed }
     }
 
-    func failureText(_ error: any Error) -> String {
+    private func failureText(_ error: any Error) -> String {
         switch error {
         case let error as LengthMismatch: error.description
         case let error as MultipartForm.BodyFailure: error.description
@@ -101,6 +107,9 @@ final class UploadFeed {
         let length: Int64
         var description: String { "the body sequence has given the \(length) bytes declared, and does not end" }
     }
+
+    /// The error of a sequence that does not end behind its last byte.
+    var noEnd: NoEnd { NoEnd(length: length ?? offset) }
 
     func read(into whole: UnsafeMutableRawBufferPointer) -> Read {
         let buffer = UnsafeMutableRawBufferPointer(rebasing: whole.prefix(piece))
@@ -141,6 +150,29 @@ final class UploadFeed {
         offset += Int64(count)
         if let length, offset >= length { isDone = true }
         return .bytes(count)
+    }
+
+    /// The bytes of the body among those that libcurl has sent. It counts chunk sizes, too.
+    func payload(_ sent: Int64) -> Int64 { length == nil ? min(sent, offset) : sent }
+
+    /// Takes what libcurl has sent so far; nil where that is no more than before.
+    func progress(_ sent: Int64) -> Int64? {
+        let sent = payload(sent)
+        guard sent > reported else { return nil }
+        reported = sent
+        return sent
+    }
+
+    /// Corrects what libcurl measures of a transfer with a body.
+    func complete(_ metrics: inout TransferMetrics, sent: Int64, _ clocks: TransferClocks) {
+        // With a body to send, libcurl's clock stops at the first byte of either direction.
+        let firstByte = clocks.headCompleted > clocks.began ? clocks.headCompleted - clocks.began : 0
+        metrics.times.firstByte = Int64(clamping: firstByte / 1_000)
+        metrics.bodyBytesSent = payload(sent)
+        // A body that travels in one packet with the head is counted there too (Curl_buffer_send in http.c).
+        if Capabilities.current.countsBodiesAsHeads, contiguousBytes != nil, metrics.requestBytes > metrics.bodyBytesSent {
+            metrics.requestBytes -= Int(clamping: metrics.bodyBytesSent)
+        }
     }
 
     func rewind(to position: Int64) -> Bool {

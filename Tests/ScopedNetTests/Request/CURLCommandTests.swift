@@ -1,9 +1,10 @@
 import CleanSlate
+import Foundation
 import Glibc
 import HTTPTypes
 import Testing
 
-@testable import ScopedNet
+@testable @_spi(Transport) import ScopedNet
 
 @Suite(.leavesNothing) struct CURLCommandTests {
     /// What `/bin/sh` prints when it runs the script.
@@ -260,5 +261,23 @@ import Testing
         let shown = command("POST", body: .bytes([UInt8](repeating: byte, count: limit))).description
         let omitted = command("POST", body: .bytes([UInt8](repeating: byte, count: limit + 1))).description
         #expect(!shown.contains("body.bin") && omitted.contains("body.bin") && omitted.contains("\(limit + 1) bytes"))
+    }
+
+    @Test func aRequestIsShownAsItIsSent() throws {
+        func command(_ url: String, _ template: RequestURL, _ body: RequestBody?) -> String {
+            let description = RequestDescription(
+                url: url, method: .post, headers: [:], body: body, options: OptionsBox(RequestOptions()), destination: nil)
+            let template = RequestTemplate(
+                url: template, method: .post, fields: [.contentType: "text/plain"], headers: .empty, body: body, options: RequestOptions(),
+                transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
+            return CURLCommand(description, template).description
+        }
+        let url = try RequestURL("http://a.example/posts")
+        #expect(command("posts", url, .data(Data("text".utf8))).contains("http://a.example/posts"))
+        #expect(command("posts", url, .data(Data("text".utf8))).contains("text"))
+        #expect(command("posts", url, .file("/tmp/body.txt")).contains("/tmp/body.txt"))
+        #expect(!command("posts", url, nil).contains("data"))
+        // Malformed, it is shown as it was given.
+        #expect(command("http://a b/", .placeholder("http://a b/"), nil).contains("http://a b/"))
     }
 }

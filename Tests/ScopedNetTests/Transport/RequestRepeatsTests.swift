@@ -80,4 +80,22 @@ import Testing
         _ = repeats.willSend(connections: 0, mayReconnect: true)
         #expect(!repeats.isAnswering)
     }
+
+    @Test func aStatusIsAnsweredByTheOneWhoCan() {
+        var repeats = RequestRepeats()
+        #expect(repeats.mayAnswer(407, answersProxies: true, expects: false))
+        #expect(!repeats.mayAnswer(407, answersProxies: false, expects: true))
+        #expect(!repeats.mayAnswer(200, answersProxies: true, expects: true))
+        #expect(!repeats.mayAnswer(417, answersProxies: true, expects: false))
+        // Once: without its expectation the request is sent as it is.
+        #expect(repeats.mayAnswer(417, answersProxies: false, expects: true))
+        repeats.expectationDropped()
+        #expect(!repeats.mayAnswer(417, answersProxies: false, expects: true))
+    }
+
+    @Test func onlyARequestThatMustNotGoOutHasAReason() {
+        let decisions: [RequestRepeats.Decision] = [.send, .answer, .reconnect, .giveUp]
+        #expect(decisions.allSatisfy { $0.failure == nil })
+        #expect(RequestRepeats.Decision.connectionLost.failure != nil && RequestRepeats.Decision.refused.failure != nil)
+    }
 }
