@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// The two sockets on which the kernel says "look again". The monitor's thread only.
 ///

@@ -1,4 +1,5 @@
 import CNetlink
+import SystemSupport
 
 /// The kernel's answer to "which way to this destination?" (pure).
 struct Route: Equatable {

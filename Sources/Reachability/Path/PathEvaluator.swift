@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// What an evaluation takes from the configuration and the name servers of the moment.
 struct EvaluationSettings: Sendable {

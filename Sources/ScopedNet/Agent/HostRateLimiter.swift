@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The rate limit of a session and those derived from it: the pure ``HostRates`` behind a lock, and one timer for each host that is waited for.
 final class HostRateLimiter: Sendable {
     private struct State {

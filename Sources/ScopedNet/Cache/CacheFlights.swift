@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// One request to the server for each key: whoever asks for the same meanwhile waits for its answer and looks into the cache again.
 ///

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// What an observed run has to say before its end, in order. Runs nobody listens to have none.
 ///
 /// Progress is coalesced: at most one entry of each direction waits, and it reads the newest count when its turn comes.

@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// Timers and further bags: most runs never have any, so they live in a table beside the run.
 extension RunCore {

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Anything with a cancel method: it can go in a ``DeallocBag``.
 public protocol Cancellable: Sendable {
     /// Idempotent, from any thread, without blocking.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Persistence
+import SystemSupport
 
 /// Where requests come from: an immutable configuration, a transport and an agent.
 ///

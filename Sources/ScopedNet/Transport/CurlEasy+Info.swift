@@ -1,4 +1,5 @@
 import CCurl
+import SystemSupport
 
 /// curl_easy_getinfo(3).
 extension CurlEasy {

@@ -1,6 +1,7 @@
 import CCurl
 import CEpoll
 import Glibc
+import SystemSupport
 
 /// The loop on the network thread: epoll, one curl multi handle, and the transfers in it. Nothing here is touched by another thread.
 final class CurlLoop {
@@ -496,11 +497,4 @@ final class CurlLoop {
     }
 
     func closing(_ descriptor: Int32) { sockets.closing(descriptor) }
-}
-
-/// CLOCK_MONOTONIC in nanoseconds.
-func monotonicNow() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
