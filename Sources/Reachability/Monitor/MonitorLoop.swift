@@ -173,7 +173,7 @@ final class MonitorLoop {
     // MARK: Events
 
     private func drainChanges() -> Bool {
-        guard let netlink, let drained = events?.drainChanges(into: netlink) else { return false }
+        guard let netlink, let drained = events?.drainChanges({ netlink.apply($0, to: &$1) }) else { return false }
         note(drained)
         guard drained.overran else { return drained.change.mayDiffer }
         run.count { $0.overruns += 1 }
@@ -196,7 +196,7 @@ final class MonitorLoop {
             let isComplete = (try? netlink.load()) ?? false
             losses.formUnion(netlink.takeLosses())
             if !isComplete { reloadAt = Monotonic.now() + .milliseconds(50) }
-            guard let drained = events?.drainChanges(into: netlink) else { break }
+            guard let drained = events?.drainChanges({ netlink.apply($0, to: &$1) }) else { break }
             note(drained)
             if !drained.overran { return true }
             run.count { $0.overruns += 1 }

@@ -13,6 +13,9 @@ struct Route: Equatable {
     /// The route's interface has no carrier.
     var isLinkDown = false
 
+    /// Longer prefixes are no default route.
+    static let longestDefaultPrefix: UInt8 = 3
+
     var isLocal: Bool { type == UInt8(RTN_LOCAL) }
 }
 
