@@ -52,6 +52,9 @@ var targets: [Target] = [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CThread"),
+    // Lock, threads, clocks and errno: one copy for all modules.
+    .target(name: "SystemSupport", dependencies: ["CThread"], swiftSettings: settings),
     .target(
         name: "ScopedNet",
         dependencies: [
@@ -61,6 +64,7 @@ var targets: [Target] = [
             "CZlib",
             "Persistence",
             "Reachability",
+            "SystemSupport",
             .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
             .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
             .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -68,15 +72,17 @@ var targets: [Target] = [
         ],
         swiftSettings: settings
     ),
-    .target(name: "ScopedNetFoundation", dependencies: ["ScopedNet", "Reachability"], swiftSettings: settings),
+    .target(name: "ScopedNetFoundation", dependencies: ["ScopedNet", "Reachability", "SystemSupport"], swiftSettings: settings),
     .target(
         name: "ScopedNetTesting",
-        dependencies: ["ScopedNet", "Reachability", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types")],
+        dependencies: [
+            "ScopedNet", "Reachability", "SystemSupport", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types"),
+        ],
         swiftSettings: settings
     ),
     // What each suite ends with; for test targets alone.
     .target(
-        name: "CleanSlate", dependencies: ["Persistence", "ScopedNet", "ScopedNetTesting"], path: "Tests/CleanSlate",
+        name: "CleanSlate", dependencies: ["Persistence", "ScopedNet", "ScopedNetTesting", "SystemSupport"], path: "Tests/CleanSlate",
         swiftSettings: settings),
     .testTarget(name: "ScopedNetTestingTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting"], swiftSettings: settings),
     .systemLibrary(name: "CStore"),
@@ -84,6 +90,7 @@ var targets: [Target] = [
         name: "Persistence",
         dependencies: [
             "CStore",
+            "SystemSupport",
             .product(name: "GRDB", package: "GRDB.swift"),
             .product(name: "GRDBSQLite", package: "GRDB.swift"),
             .target(name: "CCrypto", condition: .when(traits: ["Encryption"])),
@@ -94,16 +101,17 @@ var targets: [Target] = [
     .executableTarget(name: "StoreCrasher", dependencies: ["Persistence"], path: "Tests/StoreCrasher", swiftSettings: settings),
     .testTarget(
         name: "PersistenceTests",
-        dependencies: ["CleanSlate", "Persistence", "StoreCrasher", .product(name: "GRDB", package: "GRDB.swift")],
+        dependencies: ["CleanSlate", "Persistence", "StoreCrasher", "SystemSupport", .product(name: "GRDB", package: "GRDB.swift")],
         swiftSettings: settings
     ),
     .systemLibrary(name: "CNetlink"),
-    .target(name: "Reachability", dependencies: ["CNetlink"], swiftSettings: settings),
+    .target(name: "Reachability", dependencies: ["CNetlink", "SystemSupport"], swiftSettings: settings),
     .systemLibrary(name: "CSandbox", path: "Tests/CSandbox"),
     .testTarget(
-        name: "ReachabilityTests", dependencies: ["CleanSlate", "Reachability", "ScopedNet", "CNetlink", "CSandbox"],
+        name: "ReachabilityTests",
+        dependencies: ["CleanSlate", "Reachability", "ScopedNet", "SystemSupport", "CNetlink", "CSandbox"],
         swiftSettings: settings),
-    .testTarget(name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet"], swiftSettings: settings),
+    .testTarget(name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet", "SystemSupport"], swiftSettings: settings),
 ]
 
 if !leanBuild {
@@ -135,13 +143,15 @@ if !leanBuild {
         ),
         .target(
             name: "ScopedNetService",
-            dependencies: ["ScopedNet", "Reachability", serviceLifecycle, .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "ScopedNet", "Reachability", "SystemSupport", serviceLifecycle, .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "ScopedNetTool",
             dependencies: [
-                "ScopedNet", "Persistence", "Reachability",
+                "ScopedNet", "Persistence", "Reachability", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 product("ArgumentParser", "swift-argument-parser", "CommandLineTool"),
             ],
@@ -150,7 +160,9 @@ if !leanBuild {
         // Without a server: pure types, and the engine over the mock transport. `Shared` is also part of ScopedNetWireTests, by a symbolic link.
         .testTarget(
             name: "ScopedNetTests",
-            dependencies: ["CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "Reachability", "Persistence"],
+            dependencies: [
+                "CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "Reachability", "Persistence", "SystemSupport",
+            ],
             swiftSettings: settings
         ),
     ]
@@ -179,7 +191,7 @@ if buildsAll {
             dependencies: [
                 "CleanSlate", "ScopedNet", "ScopedNetFoundation", "ScopedNetTesting", "ScopedNetTestServer", "ScopedNetService",
                 "Reachability",
-                "Persistence", "ConformanceClient", "TestProcesses", serviceLifecycle, unixSignals,
+                "Persistence", "SystemSupport", "ConformanceClient", "TestProcesses", serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -204,7 +216,7 @@ if buildsAll {
         .testTarget(
             name: "FaultInjectionTests",
             dependencies: [
-                "CFaults", "CleanSlate", "Persistence", "ScopedNet", "ScopedNetTestServer",
+                "CFaults", "CleanSlate", "Persistence", "ScopedNet", "ScopedNetTestServer", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
@@ -242,11 +254,11 @@ if buildsAll {
         .target(name: "CHostile", path: "Tests/CHostile"),
         .executableTarget(
             name: "HostileProbe",
-            dependencies: ["CHostile", "CleanSlate", "Persistence", "ScopedNet", "TestProcesses"],
+            dependencies: ["CHostile", "CleanSlate", "Persistence", "ScopedNet", "SystemSupport", "TestProcesses"],
             path: "Tests/HostileProbe", swiftSettings: settings),
         .testTarget(
             name: "HostileTests",
-            dependencies: ["CleanSlate", "HostileProbe", "ScopedNet", "ScopedNetTestServer", "TestProcesses"],
+            dependencies: ["CleanSlate", "HostileProbe", "ScopedNet", "ScopedNetTestServer", "SystemSupport", "TestProcesses"],
             swiftSettings: settings
         ),
         .testTarget(

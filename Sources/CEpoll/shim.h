@@ -1,13 +1,10 @@
-// epoll(7), eventfd(2) and thread names: parts of glibc that Swift's Glibc module leaves out.
+// epoll(7) and eventfd(2): parts of glibc that Swift's Glibc module leaves out.
 #ifndef SCOPEDNET_CEPOLL_SHIM_H
 #define SCOPEDNET_CEPOLL_SHIM_H
 
-#include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-
-extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
 
 static const int SEPOLL_CLOEXEC = EPOLL_CLOEXEC;
 static const int SEVENTFD_FLAGS = EFD_CLOEXEC | EFD_NONBLOCK;

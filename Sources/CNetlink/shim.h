@@ -3,7 +3,6 @@
 #ifndef REACHABILITY_CNETLINK_SHIM_H
 #define REACHABILITY_CNETLINK_SHIM_H
 
-#include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -15,11 +14,9 @@
 
 extern int setns(int descriptor, int kind);
 extern int unshare(int flags);
-extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
 
 static inline int cnl_setns_network(int descriptor) { return setns(descriptor, 0x40000000); }
 static inline int cnl_unshare_network(void) { return unshare(0x40000000); }
-static inline void cnl_name_thread(const char *_Nonnull name) { pthread_setname_np(pthread_self(), name); }
 
 static const int CNL_EPOLL_CLOEXEC = EPOLL_CLOEXEC;
 static const int CNL_EVENTFD_FLAGS = EFD_CLOEXEC | EFD_NONBLOCK;

@@ -1,10 +1,9 @@
-// flock(2), eventfd(2), O_PATH, access control lists, sockets by path and thread names: parts of glibc that Swift's Glibc module leaves out, or hides behind a
+// flock(2), eventfd(2), O_PATH, access control lists, and sockets by path: parts of glibc that Swift's Glibc module leaves out, or hides behind a
 // struct of the same name.
 #ifndef SCOPEDNET_CSTORE_SHIM_H
 #define SCOPEDNET_CSTORE_SHIM_H
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +12,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
 
 static const int CSTORE_LOCK_SHARED = LOCK_SH;
 static const int CSTORE_LOCK_EXCLUSIVE = LOCK_EX;

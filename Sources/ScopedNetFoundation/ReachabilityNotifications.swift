@@ -1,6 +1,7 @@
 public import Foundation
 public import Reachability
 public import ScopedNet
+import SystemSupport
 
 extension Notification.Name {
     /// The path of a monitor is another one. Object: the `ReachabilityMonitor`; see ``ReachabilityNotifications/Key`` for the payload.

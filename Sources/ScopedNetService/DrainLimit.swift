@@ -1,6 +1,7 @@
 #if ServiceLifecycle
 import ScopedNet
 import ServiceLifecycle
+import SystemSupport
 
 /// The time that running requests have after a shutdown has begun: one limit for all services that await requests of a session.
 final class DrainLimit: ShutdownListener {

@@ -2,6 +2,7 @@ internal import Dispatch
 internal import Foundation
 internal import Glibc
 internal import ScopedNet
+import SystemSupport
 
 /// Another program, started for a test. Foundation's `Process` gives each thread it is used on a run loop, with descriptors that stay open; this
 /// leaves nothing.

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import Persistence
 @_spi(Census) internal import ScopedNet
 internal import ScopedNetTesting
+import SystemSupport
 
 /// What this process has open and which of its threads belong to the house: its own, the monitor's and the test servers'.
 ///
@@ -25,8 +25,8 @@ package struct ProcessInventory: Equatable, Sendable {
             let text = String(decoding: name, as: UTF8.self)
             if let name = threadNames.first(where: { text.hasPrefix($0) }) { inventory.threads[name, default: 0] += 1 }
         }
-        // A store's are counted by itself.
-        inventory.threads.merge(SystemThread.census) { $0 + $1 }
+        // Those that the library made itself, also where the kernel has no name for them yet.
+        inventory.threads.merge(SystemThread.census) { max($0, $1) }
         for descriptor in entries(of: "/proc/self/fd") {
             // One of them is the folder being read, which is closed again by now.
             guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)") else { continue }

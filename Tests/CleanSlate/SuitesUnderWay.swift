@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import Persistence
 internal import ScopedNet
+import SystemSupport
 
 /// Counts the suites that run. Descriptors and threads belong to the process: while suites run side by side nobody can say whose they are, so the
 /// last one to end looks.

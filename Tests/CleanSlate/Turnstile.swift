@@ -1,4 +1,5 @@
 internal import ScopedNet
+import SystemSupport
 
 /// Lets so many in at a time, in the order in which they came.
 final class Turnstile: Sendable {

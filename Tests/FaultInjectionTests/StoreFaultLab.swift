@@ -2,6 +2,7 @@ import CFaults
 import CleanSlate
 import Foundation
 import Glibc
+import SystemSupport
 
 @testable import Persistence
 

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Persistence
 @_spi(Census) import ScopedNet
+import SystemSupport
 import TestProcesses
 
 /// Plays one scenario: with unrelated requests beside it, and a look at what is left afterwards.

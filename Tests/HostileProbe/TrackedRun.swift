@@ -1,5 +1,6 @@
 import Foundation
 import ScopedNet
+import SystemSupport
 
 /// One run, and the calls that were made for it.
 final class TrackedRun: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import ScopedNet
+import SystemSupport
 import TestProcesses
 
 /// Requests that have nothing to do with the trouble. They share the network thread, the work pool and the agent of the process with those that

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import ScopedNet
 import ScopedNetTestServer
+import SystemSupport
 import TestProcesses
 
 /// The servers that a probe asks: one for its scenario, one for the requests that have nothing to do with it.

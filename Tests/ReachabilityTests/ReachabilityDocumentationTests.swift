@@ -98,6 +98,6 @@ private struct Samples: Sendable {
             let text = try String(contentsOf: file, encoding: .utf8)
             for line in text.split(separator: "\n") where line.hasPrefix("import ") { imports.insert(line) }
         }
-        #expect(imports == ["import CNetlink", "import Glibc"])
+        #expect(imports == ["import CNetlink", "import Glibc", "import SystemSupport"])
     }
 }

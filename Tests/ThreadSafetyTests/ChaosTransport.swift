@@ -1,6 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import HTTPTypes
+import SystemSupport
 
 @_spi(Transport) @testable import ScopedNet
 

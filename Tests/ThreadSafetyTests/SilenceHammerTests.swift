@@ -2,6 +2,7 @@ import CleanSlate
 import Dispatch
 import Foundation
 import Synchronization
+import SystemSupport
 import Testing
 
 @_spi(Transport) @testable import ScopedNet

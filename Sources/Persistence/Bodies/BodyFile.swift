@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// The file of one large body: first a temporary one that is open, later at its place and closed.
 ///

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// Gathers a body as it comes. Small ones stay in memory, larger ones go to a file that nobody sees before it is complete.
 ///

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Threads of a store for what may wait for its disk, and for callers who wait for a limited time.
 ///
 /// A disk that does not answer holds these threads, and nobody else: who asks has no answer after the limit, and once every thread is held,

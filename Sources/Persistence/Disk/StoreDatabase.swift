@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GRDB
 import Glibc
+import SystemSupport
 
 /// The database of a store, open: one connection that writes, some that read, and in shared mode one that watches what others do.
 ///

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// Where the files of a store are, and their making and removing.
 ///

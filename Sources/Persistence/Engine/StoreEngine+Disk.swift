@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SystemSupport
 
 /// Opening, losing and replacing the database. On the writer thread.
 extension StoreEngine {

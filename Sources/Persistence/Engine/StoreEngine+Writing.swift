@@ -1,10 +1,11 @@
 import FoundationEssentials
+import SystemSupport
 
 /// Writing back. On the writer thread.
 extension StoreEngine {
     /// Something is due: changes that have waited long enough, or access times.
     func tick() {
-        let now = Worker.now() + .milliseconds(10)
+        let now = Monotonic.now() + .milliseconds(10)
         let limits = configuration.limits
         let (dirty, touched) = state.withLock { ($0.queue.oldest, $0.touchesSince) }
         if let dirty, dirty + limits.dirtyAge <= now { _ = drain() }
@@ -14,7 +15,7 @@ extension StoreEngine {
         }
         guard let next, door.current != nil else { return }
         // Never at once again: a busy database would keep the thread running.
-        writer.schedule(at: max(next, Worker.now() + .milliseconds(20))) { [weak self] in self?.tick() }
+        writer.schedule(at: max(next, Monotonic.now() + .milliseconds(20))) { [weak self] in self?.tick() }
     }
 
     /// Writes everything that waits.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SystemSupport
 
 /// Runs a store: decides under its lock with `MemoryState`, and acts outside it, on the writer thread and the reader threads.
 final class StoreEngine: Sendable {

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import SystemSupport
 
 /// What the store holds under a key, in one variant. A value: it stays as it was read, whatever becomes of the store.
 public struct Entry: Sendable {

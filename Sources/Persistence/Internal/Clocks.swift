@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// The clocks a store reads. Tests put in their own.
 struct Clocks: Sendable {
@@ -13,9 +14,5 @@ struct Clocks: Sendable {
             clock_gettime(CLOCK_REALTIME_COARSE, &time)
             return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
         },
-        monotonic: {
-            var time = timespec()
-            clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-        })
+        monotonic: { Monotonic.coarse() })
 }

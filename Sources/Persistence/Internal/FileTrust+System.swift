@@ -1,5 +1,6 @@
 import CStore
 import Glibc
+import SystemSupport
 
 /// The values that the rule needs, from the system.
 extension FileTrust {
@@ -15,12 +16,7 @@ extension FileTrust {
     }()
 
     private static func words(_ path: String) -> [String] {
-        let opened = open(path, O_RDONLY | O_CLOEXEC)
-        guard opened >= 0 else { return [] }
-        defer { close(opened) }
-        var bytes = [UInt8](repeating: 0, count: 512)
-        let count = read(opened, &bytes, bytes.count)
-        return bytes.prefix(max(0, count)).split { $0 == 0x20 || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
+        (SmallFile.text(at: path, limit: 512) ?? "").utf8.split { $0 == 0x20 || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// True for the group that many systems make for each user: the user's first group, of

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The first of several answers; later ones are dropped.
 final class FirstAnswer<Value: Sendable>: Sendable {
     private enum State {

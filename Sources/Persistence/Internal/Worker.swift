@@ -1,34 +1,11 @@
 import CStore
 import Glibc
+import SystemSupport
 
 /// Threads with a queue of jobs and, for the first of them, a deadline. They end when told to, after the last job.
 ///
 /// Threads of its own, because a store that waited for a thread of somebody else's pool would stop when that pool is busy.
 final class Worker: @unchecked Sendable {
-    /// Where one idle thread waits. Each has a condition of its own: of several threads at one, the C library up to glibc 2.41 may leave one
-    /// asleep that was to be woken (sourceware bug 25847), and on a busy machine a reader of a closed store did stay.
-    private final class Seat {
-        let condition: UnsafeMutablePointer<pthread_cond_t>
-        var isCalled = false
-
-        init() {
-            condition = .allocate(capacity: 1)
-            MonotonicCondition.initialize(condition)
-        }
-
-        deinit {
-            pthread_cond_destroy(condition)
-            condition.deallocate()
-        }
-
-        func call() {
-            isCalled = true
-            wake()
-        }
-
-        func wake() { pthread_cond_signal(condition) }
-    }
-
     // Safety: everything below is reached with `mutex` held only; the jobs are Sendable closures and run without it.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var jobs: [@Sendable () -> Void] = []
@@ -39,7 +16,7 @@ final class Worker: @unchecked Sendable {
     private var alive = 0
     private var threads: [pthread_t] = []
     /// Of the threads that wait and were not called.
-    private var idle: [Seat] = []
+    private var idle: [IdleSlot] = []
 
     private let name: String
     private let limit: Int
@@ -75,11 +52,11 @@ final class Worker: @unchecked Sendable {
             return false
         }
         jobs.append(job)
-        let seat = idle.popLast()
-        seat?.isCalled = true
+        let slot = idle.popLast()
+        slot?.isCalled = true
         pthread_mutex_unlock(mutex)
         // Behind the mutex, or the thread would wake only to wait for it.
-        seat?.wake()
+        slot?.wake()
         return true
     }
 
@@ -103,7 +80,7 @@ final class Worker: @unchecked Sendable {
         isEnding = true
         deadline = nil
         onDeadline = nil
-        while let seat = idle.popLast() { seat.call() }
+        while let slot = idle.popLast() { slot.call() }
         pthread_mutex_unlock(mutex)
     }
 
@@ -127,18 +104,18 @@ final class Worker: @unchecked Sendable {
     }
 
     private func run() {
-        let seat = Seat()
+        let slot = IdleSlot()
         pthread_mutex_lock(mutex)
         threads.append(pthread_self())
         pthread_mutex_unlock(mutex)
-        while let job = next(seat) { job() }
+        while let job = next(slot) { job() }
     }
 
-    private func next(_ seat: Seat) -> (@Sendable () -> Void)? {
+    private func next(_ slot: IdleSlot) -> (@Sendable () -> Void)? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
-            if let deadline, deadline <= Self.now() {
+            if let deadline, deadline <= Monotonic.now() {
                 let body = onDeadline
                 self.deadline = nil
                 onDeadline = nil
@@ -158,25 +135,19 @@ final class Worker: @unchecked Sendable {
                 threads.removeAll { pthread_equal($0, pthread_self()) != 0 }
                 return nil
             }
-            seat.isCalled = false
-            idle.append(seat)
-            wait(seat)
-            if !seat.isCalled { idle.removeAll { $0 === seat } }
+            slot.isCalled = false
+            idle.append(slot)
+            wait(slot)
+            if !slot.isCalled { idle.removeAll { $0 === slot } }
         }
     }
 
     /// Until it is called, or the deadline has come. It may wake for nothing.
-    private func wait(_ seat: Seat) {
+    private func wait(_ slot: IdleSlot) {
         guard let deadline else {
-            pthread_cond_wait(seat.condition, mutex)
+            pthread_cond_wait(slot.condition, mutex)
             return
         }
-        _ = MonotonicCondition.wait(seat.condition, mutex, until: deadline)
-    }
-
-    static func now() -> Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        _ = MonotonicCondition.wait(slot.condition, mutex, until: deadline)
     }
 }

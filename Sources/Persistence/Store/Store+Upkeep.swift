@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SystemSupport
 
 extension Store {
     /// Writes what waits, then lets go of everything in memory that the disk has. For when memory is short; see ``MemoryPressureMonitor``.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SystemSupport
 
 /// A store of entries and records on disk, with the memory in front of it.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// Why a store did not do what it was asked for.
 ///
@@ -36,7 +37,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A call that failed with errno.
     init(call: String, path: String, errno code: Int32) {
         let isFull = code == ENOSPC || code == EDQUOT || code == EFBIG
-        self.init(isFull ? .diskFull : code == ENOENT ? .missing : .system, "\(call) \(path): \(String(cString: strerror(code)))")
+        self.init(isFull ? .diskFull : code == ENOENT ? .missing : .system, "\(call) \(path): \(SystemFailure.text(of: code))")
     }
 
     /// The same as ``message``.

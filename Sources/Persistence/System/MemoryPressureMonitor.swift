@@ -1,6 +1,7 @@
 import CStore
 import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// Tells when memory becomes short, so that stores can let go of theirs.
 ///
@@ -61,7 +62,7 @@ public final class MemoryPressureMonitor: Sendable {
                     throw StoreError(call: "eventfd", path: "", errno: errno)
                 }
                 let run = Run(listener, bell: bell, onPressure)
-                guard SystemThread.spawn(name: "memory-pressure", { run.listen() }) else {
+                guard SystemThread.make("memory-pressure", { run.listen() }) else {
                     throw StoreError(.system, "the process can have no further thread")
                 }
                 self.run = run

@@ -1,5 +1,6 @@
 import CStore
 import Glibc
+import SystemSupport
 
 /// The stores of this process whose files are not closed yet, and the flush of them all when the process ends in order.
 ///
@@ -51,7 +52,7 @@ final class OpenStores: @unchecked Sendable {
     /// none to wait for, or it takes longer than `limit`.
     @discardableResult
     func waitForPredecessor(of engine: StoreEngine, lockFile: UInt64?, limit: Duration) -> Bool {
-        let deadline = Worker.now() + limit
+        let deadline = Monotonic.now() + limit
         var hasWaited = false
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

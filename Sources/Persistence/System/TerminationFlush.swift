@@ -1,6 +1,7 @@
 import CStore
 import Glibc
 import Synchronization
+import SystemSupport
 
 /// Writes what stores still hold when the process is asked to end (SIGTERM, SIGINT), and then lets the signal do what it would have done.
 ///
@@ -35,7 +36,7 @@ public final class TerminationFlush: Sendable {
         Self.isHeard.store(true, ordering: .sequentiallyConsistent)
         let run = Run(stores: stores.map(\.engine), limit: max(.zero, min(limit, .seconds(3600))), bell: bell)
         self.run = run
-        guard SystemThread.spawn(name: "store-signals", { run.wait() }) else {
+        guard SystemThread.make("store-signals", { run.wait() }) else {
             Self.isHeard.store(false, ordering: .sequentiallyConsistent)
             Self.installation.store(false, ordering: .releasing)
             throw StoreError(.system, "the process can have no further thread")

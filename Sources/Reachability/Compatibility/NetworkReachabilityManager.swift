@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The names people know from AFNetworking and Alamofire, over a ``ReachabilityMonitor``.
 ///
 /// What differs: the status is right as soon as `startMonitoring()` returns, and a status that has not changed is not told again. Callbacks

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Closures for "there is a network" and "there is none", as in the Reachability classes many projects carry with them.
 public final class ReachabilityNotifier: Sendable {
     /// The kind of network behind the preferred interface.

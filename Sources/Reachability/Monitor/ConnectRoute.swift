@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// Routes by connect(2) on a datagram socket, which sends nothing, and interfaces by ioctl(2): what a sandbox without netlink leaves.
 enum ConnectRoute {

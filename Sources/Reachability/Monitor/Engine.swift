@@ -1,12 +1,16 @@
 import Glibc
+import SystemSupport
 
 /// Starts and stops the thread that several monitors share: it is there while one of them is started.
 final class Engine: Sendable {
     private struct State {
         var run: MonitorRun?
         /// The end of the thread before, which may not have come yet. No more of that one is kept.
-        var previous: Latch?
+        var previous: CountdownLatch?
     }
+
+    /// The name of every thread of this module.
+    static let threadName = "reachability"
 
     let configuration: ReachabilityMonitor.Configuration
     private let state = Lock(State())
@@ -82,7 +86,7 @@ final class Engine: Sendable {
         return silence
     }
 
-    private func open(after previous: Latch?) throws(SystemFailure) -> MonitorRun {
+    private func open(after previous: CountdownLatch?) throws(SystemFailure) -> MonitorRun {
         let configuration = configuration
         let namespace = try HeldNamespace(configuration.namespace)
         return try namespace.run { () throws(SystemFailure) in
@@ -96,13 +100,13 @@ final class Engine: Sendable {
                 (run, loop) = try Self.openPolling(configuration, namespace, previous)
             }
             // The thread lives in the namespace of the one that makes it.
-            try SystemThread.spawn(isDetached: true) { loop.main() }
+            try SystemThread.start(name: Self.threadName) { loop.main() }
             return run
         }
     }
 
     private static func openNetlink(
-        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: Latch?
+        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: CountdownLatch?
     ) throws(SystemFailure) -> (MonitorRun, MonitorLoop) {
         let kernel = try NetlinkKernel(classifier: InterfaceClassifier(usesSysfs: configuration.namespace == .current))
         let events = try NetlinkEvents(receiveBuffer: configuration.receiveBuffer)
@@ -113,7 +117,7 @@ final class Engine: Sendable {
     }
 
     private static func openPolling(
-        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: Latch?
+        _ configuration: ReachabilityMonitor.Configuration, _ namespace: HeldNamespace, _ previous: CountdownLatch?
     ) throws(SystemFailure) -> (MonitorRun, MonitorLoop) {
         let kernel = try PollingKernel(classifier: InterfaceClassifier(usesSysfs: configuration.namespace == .current))
         let backend = ReachabilityMonitor.Backend.polling(interval: configuration.pollingInterval)

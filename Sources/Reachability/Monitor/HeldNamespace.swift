@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// A namespace held open for as long as a thread watches it: what becomes of the caller's descriptor or of the path does not matter then.
 final class HeldNamespace: Sendable {
@@ -60,7 +61,7 @@ final class HeldNamespace: Sendable {
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws(SystemFailure) -> Value) throws(SystemFailure) -> Value {
         if isHere { return try body() }
         let box = Box(Lock<Result<Value, SystemFailure>?>(nil))
-        let handle = try SystemThread.spawn { [self] in
+        let handle = try SystemThread.start(name: Engine.threadName, isDetached: false) { [self] in
             let outcome: Result<Value, SystemFailure>
             do throws(SystemFailure) {
                 try enter()

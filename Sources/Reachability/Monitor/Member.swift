@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// One monitor as its thread sees it: target, current path, and who wants to hear of it. Outlives the monitor by no more than a turn.
 final class Member: Sendable {
     struct Subscriber {

@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// The monitor's thread: one epoll over the kernel's events, the wake-up, the clock and the folder of `resolv.conf`.
 ///
@@ -19,7 +20,7 @@ final class MonitorLoop {
     private var throttle: EvaluationThrottle
     /// What the events since the last look took away.
     private var losses = Losses()
-    private var previous: Latch?
+    private var previous: CountdownLatch?
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8 << 10, alignment: 16)
 
     /// The path everybody shares; when it changes, names are resolved again.
@@ -34,7 +35,7 @@ final class MonitorLoop {
     private var retryNamesAt: Duration?
 
     /// Makes the loop of a run. `previous` is the end of the thread before this one, which may still be in a callback.
-    init(run: MonitorRun, events: consuming NetlinkEvents?, previous: Latch?) throws(SystemFailure) {
+    init(run: MonitorRun, events: consuming NetlinkEvents?, previous: CountdownLatch?) throws(SystemFailure) {
         self.run = run
         netlink = run.kernel as? NetlinkKernel
         throttle = EvaluationThrottle(window: run.configuration.lookWindow)
@@ -81,7 +82,7 @@ final class MonitorLoop {
         previous = nil
         tell()
         while turn() {}
-        run.ended.open()
+        run.ended.countDown()
     }
 
     /// - Returns: false when it is over.
@@ -172,7 +173,7 @@ final class MonitorLoop {
     // MARK: Events
 
     private func drainChanges() -> Bool {
-        guard let netlink, let drained = events?.drainChanges(into: netlink) else { return false }
+        guard let netlink, let drained = events?.drainChanges({ netlink.apply($0, to: &$1) }) else { return false }
         note(drained)
         guard drained.overran else { return drained.change.mayDiffer }
         run.count { $0.overruns += 1 }
@@ -195,7 +196,7 @@ final class MonitorLoop {
             let isComplete = (try? netlink.load()) ?? false
             losses.formUnion(netlink.takeLosses())
             if !isComplete { reloadAt = Monotonic.now() + .milliseconds(50) }
-            guard let drained = events?.drainChanges(into: netlink) else { break }
+            guard let drained = events?.drainChanges({ netlink.apply($0, to: &$1) }) else { break }
             note(drained)
             if !drained.overran { return true }
             run.count { $0.overruns += 1 }
@@ -297,4 +298,14 @@ final class MonitorLoop {
     }
 
     private func tell() { for member in run.members { member.deliver() } }
+}
+
+extension Duration {
+    /// For epoll_wait(2): rounded up, so that a timer never fires early.
+    fileprivate var milliseconds: Int32 {
+        guard self > .zero else { return 0 }
+        let (seconds, attoseconds) = components
+        guard seconds < 86_400 else { return 86_400_000 }
+        return Int32(seconds) * 1000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
 }

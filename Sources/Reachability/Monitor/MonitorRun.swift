@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// One life of a monitor's thread, seen from outside: from the first start to the last stop.
 final class MonitorRun: Sendable {
@@ -29,7 +30,7 @@ final class MonitorRun: Sendable {
     let resolver: ResolverThreads
     let wakeDescriptor: Int32
     /// Open when the thread will call nobody any more.
-    let ended = Latch()
+    let ended = CountdownLatch()
     private let mailbox = Lock(Mailbox())
 
     init(

@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// The kernel seen without netlink: connect(2) tells routes and sources, ioctl(2) and /proc the interfaces.
 ///

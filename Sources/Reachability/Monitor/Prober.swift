@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Runs a probe when the path has changed, again and again while its verdict is bad, and stops when the path goes.
 final class Prober: Sendable {
     private struct State {

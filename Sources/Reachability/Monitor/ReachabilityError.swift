@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// Why a monitor cannot start, or a wait ended.
 public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -33,6 +34,6 @@ extension ReachabilityError {
         let isNamespace = failure.call == HeldNamespace.entering || failure.call.hasPrefix("open(")
         self.init(
             isNamespace && !failure.meansShortage ? .namespaceUnavailable : .resources,
-            "\(failure.call): \(String(cString: strerror(failure.code)))")
+            failure.description)
     }
 }

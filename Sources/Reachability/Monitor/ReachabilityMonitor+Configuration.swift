@@ -34,9 +34,7 @@ extension ReachabilityMonitor {
         public init() {}
 
         /// Root name servers: part of no content network, and no company's.
-        public static let standardReferences = [
-            "2001:503:ba3e::2:30", "2001:500:2::c", "2001:500:9f::42", "198.41.0.4", "192.33.4.12", "199.7.83.42",
-        ].compactMap { IPAddress($0) }
+        public static let standardReferences: [IPAddress] = EvaluationSettings.standardReferences
 
         func evaluationSettings(nameServers: [IPAddress]) -> EvaluationSettings {
             EvaluationSettings(

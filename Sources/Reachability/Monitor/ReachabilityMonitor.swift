@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Watches the way to the network, to an address or to a host.
 ///
 /// Made, it does nothing yet. `start()` gives the first answer before it returns; from then on every change is told once, to whoever asked.

@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// `resolv.conf`, and hearing when it is replaced. It is often a link: the folder of the link and that of its target are watched.
 struct ResolverFile: ~Copyable {

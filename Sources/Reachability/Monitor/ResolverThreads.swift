@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Resolves names on up to four threads that go away when there is nothing to do.
 final class ResolverThreads: Sendable {
     private struct Job {
@@ -40,7 +42,7 @@ final class ResolverThreads: Sendable {
 
     private func addThread() {
         do throws(SystemFailure) {
-            try SystemThread.spawn(isDetached: true) { [self] in work() }
+            try SystemThread.start(name: Engine.threadName) { [self] in work() }
         } catch {
             // No thread to be had: the name stays unresolved, and is tried again later.
             let jobs = state.withLock { state in

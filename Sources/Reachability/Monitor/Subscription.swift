@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Keeps a closure subscribed, and its monitor alive. Dropping it cancels it.
 public final class Subscription: Sendable {
     private struct State {

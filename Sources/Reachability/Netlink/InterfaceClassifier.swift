@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// What kind of interface a link is.
 struct InterfaceClassifier {
     /// sysfs shows the namespace it was mounted in: for another one the link's own words must do.

@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// The two sockets on which the kernel says "look again". The monitor's thread only.
 ///
@@ -51,14 +52,16 @@ struct NetlinkEvents: ~Copyable {
         var overran = false
     }
 
-    /// To the very end: after an overrun the kernel drops all that follows until the queue is empty.
-    borrowing func drainChanges(into kernel: NetlinkKernel) -> Drained {
+    /// Reads to the very end: after an overrun the kernel drops all that follows until the queue is empty.
+    ///
+    /// `apply` adds a datagram to the table of interfaces, and notes what that changed.
+    borrowing func drainChanges(_ apply: (UnsafeRawBufferPointer, inout KernelChange) -> Void) -> Drained {
         var drained = Drained()
         while true {
             switch changes.receive(into: buffer) {
             case .datagram(let bytes):
                 drained.messages += 1
-                kernel.apply(bytes, to: &drained.change)
+                apply(bytes, &drained.change)
             case .overrun: drained.overran = true
             case .empty, .failed: return drained
             }

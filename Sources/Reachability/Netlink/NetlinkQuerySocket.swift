@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// Asks the kernel: dumps and route lookups, one at a time. Used under the lock of its `NetlinkKernel`.
 struct NetlinkQuerySocket: ~Copyable {

@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// A netlink route socket and how to read it. Owned by one thread, or used under a lock.
 struct NetlinkSocket: ~Copyable {
@@ -83,16 +84,7 @@ struct NetlinkSocket: ~Copyable {
 
 let SOL_NETLINK: Int32 = 270
 
-/// A system call that failed.
-struct SystemFailure: Error, Hashable {
-    let call: String
-    let code: Int32
-
-    init(_ call: String, _ code: Int32 = errno) {
-        self.call = call
-        self.code = code
-    }
-
+extension SystemFailure {
     /// Netlink is not to be had here, which is no lack of descriptors or memory.
     var meansRefused: Bool { [EAFNOSUPPORT, EPERM, EACCES, EOPNOTSUPP, EPROTONOSUPPORT, ENOSYS].contains(code) }
 

@@ -1,4 +1,5 @@
 import CNetlink
+import SystemSupport
 
 /// The kernel's answer to "which way to this destination?" (pure).
 struct Route: Equatable {
@@ -11,6 +12,9 @@ struct Route: Equatable {
     var matchedPrefix: UInt8?
     /// The route's interface has no carrier.
     var isLinkDown = false
+
+    /// Longer prefixes are no default route.
+    static let longestDefaultPrefix: UInt8 = 3
 
     var isLocal: Bool { type == UInt8(RTN_LOCAL) }
 }

@@ -67,7 +67,7 @@ enum RouteFilter {
         giveAll,
         // The length of the destination's prefix.
         step(Code.loadByte, 17),
-        step(Code.jumpIfGreater, UInt32(PathEvaluator.longestDefaultPrefix), skipIf: 1),
+        step(Code.jumpIfGreater, UInt32(Route.longestDefaultPrefix), skipIf: 1),
         giveAll,
         // A longer one is compared as far as its first 32 bits go: one route too many does no harm.
         step(Code.jumpIfGreater, 32, skipUnless: 1),

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The slots of one transport and who waits for them: the pure ``PendingQueue`` behind a lock. Waiting happens here and not in libcurl, so it
 /// costs nothing there and eats no transfer's timeouts.
 package final class AdmissionQueue: Sendable {

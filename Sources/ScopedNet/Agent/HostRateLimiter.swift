@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// A request that waits for its turn in the rate of a host.
 protocol RateWaiter: AnyObject, Sendable {
     /// It is its turn. Any thread.

@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// Retains running requests, and nothing else: from start to end, never a handle.
 ///

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 public import Persistence
+import SystemSupport
 
 /// Credentials by where they are good. Sessions share one by being given the same.
 ///

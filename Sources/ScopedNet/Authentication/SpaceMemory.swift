@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// A ``SpaceTable`` that several runs share. Any thread.
 package final class SpaceMemory: Sendable {
     private let table = Lock(SpaceTable())

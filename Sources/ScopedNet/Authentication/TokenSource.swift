@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Persistence
+import SystemSupport
 
 /// A bearer token that several requests share, and how to get the next one (RFC 6750).
 ///

@@ -1,5 +1,6 @@
 import Glibc
 import Persistence
+import SystemSupport
 
 /// The copy of one downloaded file into the cache, which its run waits for as long as it gets on.
 ///

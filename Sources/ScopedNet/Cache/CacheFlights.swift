@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// A run that asks the server for others, too.
 protocol CoalescedMember: AnyObject, Sendable {

@@ -1,5 +1,6 @@
 import Glibc
 import Persistence
+import SystemSupport
 
 /// The key that cookies, passwords and other sensitive values are hashed with before they are stored. It lives as long as the cache's folder,
 /// in a file that only its owner can read; without a folder that can be trusted as long as the process.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 public import Persistence
+import SystemSupport
 
 /// A private HTTP cache (RFC 9111) on disk, with the memory in front of it. Sessions share one by being given the same.
 ///

@@ -1,4 +1,5 @@
 package import Reachability
+import SystemSupport
 
 /// The monitors behind ``Connectivity``: one for each target somebody waits for, all on one thread.
 package final class PathWatch: ConnectivitySource {

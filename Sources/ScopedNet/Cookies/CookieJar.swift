@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 public import Persistence
+import SystemSupport
 
 /// Cookies between requests (RFC 6265bis). Sessions share one by being given the same.
 ///

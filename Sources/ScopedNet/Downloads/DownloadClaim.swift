@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// One run's claim to a target, and its turn at the part.
 ///
 /// The stages of the run use the part one after the other; a cancel may end the claim at any time, from any thread. Who is using the part then

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Who downloads where, in this process: one run for each target.
 final class DownloadClaims: Sendable {
     enum Answer {

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// An accepted response whose body waits for an answer of the program: where that and the end of the transfer meet.
 final class HeldResponse: Sendable {
     enum Verdict: Sendable {

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// A question to the program, put once.
 ///
 /// Whoever passes it on holds no closure of the program: that is let go with the answer, before the run goes on, and so before its end (G6). A thread

@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// The threads on which the library waits: for disks, and for code of the program that may.
 /// Decoding has threads of its own (``WorkPool``).
@@ -7,7 +8,7 @@ import Glibc
 /// there has been nothing to do for a second. A group of jobs, such as those of one cache or one
 /// session, has a part of them at most: a disk that hangs delays its own users.
 package final class BlockingPool: @unchecked Sendable {
-    // Safety: `state`, `seats` and what changes of a seat are touched under `mutex` only, which lives
+    // Safety: `state`, `slots` and what changes of a slot are touched under `mutex` only, which lives
     // as long as the pool. Jobs are run and released outside it.
     package typealias Job = @Sendable () -> Void
 
@@ -31,33 +32,11 @@ package final class BlockingPool: @unchecked Sendable {
 
     package static let shared = BlockingPool(width: 64, share: 16)
 
-    /// The place at which one idle thread waits. Each has a condition of its own: of several threads at one, the
-    /// C library up to glibc 2.41 may leave one asleep that was to be woken (sourceware bug 25847).
-    private final class Seat {
-        let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-        var isCalled = false
-
-        init() {
-            var attributes = pthread_condattr_t()
-            pthread_condattr_init(&attributes)
-            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-            pthread_cond_init(condition, &attributes)
-            pthread_condattr_destroy(&attributes)
-        }
-
-        deinit {
-            pthread_cond_destroy(condition)
-            condition.deallocate()
-        }
-
-        func wake() { pthread_cond_signal(condition) }
-    }
-
     private let idleSeconds: Int
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var state: BlockingPoolState<Group, Job>
     /// Of the threads that wait and were not called.
-    private var seats: [Seat] = []
+    private var slots: [IdleSlot] = []
 
     /// - Parameters:
     ///   - width: the most threads at a time.
@@ -87,11 +66,11 @@ package final class BlockingPool: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         let submission = state.submit(job, of: group)
         // None where all that wait were called already: each of them looks for a job before it sits down again.
-        let seat = submission == .wake ? seats.popLast() : nil
-        seat?.isCalled = true
+        let slot = submission == .wake ? slots.popLast() : nil
+        slot?.isCalled = true
         pthread_mutex_unlock(mutex)
         // Behind the mutex, or the thread would wake only to wait for it.
-        seat?.wake()
+        slot?.wake()
         if submission == .start { startThread() }
     }
 
@@ -103,15 +82,11 @@ package final class BlockingPool: @unchecked Sendable {
     }
 
     private func startThread() {
-        // Safety: the new thread balances the retain, or this one does where there is none.
-        let box = Unmanaged.passRetained(self)
-        let code = SystemThread.start(stackBytes: nil, box.toOpaque()) { context in
-            guard let context else { return nil }
-            Unmanaged<BlockingPool>.fromOpaque(context).takeRetainedValue().work()
-            return nil
-        }
-        guard code != 0 else { return }
-        box.release()
+        // The system's own size of stack: code of the program may run on it.
+        do throws(SystemFailure) {
+            try SystemThread.start(name: "scopednet.disk", stackBytes: nil) { [self] in work() }
+            return
+        } catch {}
         pthread_mutex_lock(mutex)
         state.left()
         let isAlone = state.threads == 0
@@ -122,10 +97,9 @@ package final class BlockingPool: @unchecked Sendable {
     }
 
     private func work() {
-        SystemThread.setName("scopednet.disk")
-        let seat = Seat()
+        let slot = IdleSlot()
         pthread_mutex_lock(mutex)
-        repeat { doReadyJobs() } while waitForJob(seat)
+        repeat { doReadyJobs() } while waitForJob(slot)
         state.left()
         pthread_mutex_unlock(mutex)
     }
@@ -149,17 +123,15 @@ package final class BlockingPool: @unchecked Sendable {
     }
 
     /// Holds the mutex. False when none has come in time.
-    private func waitForJob(_ seat: Seat) -> Bool {
-        var until = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &until)
-        until.tv_sec += idleSeconds
+    private func waitForJob(_ slot: IdleSlot) -> Bool {
+        let deadline = Monotonic.now() + .seconds(idleSeconds)
         state.becameIdle()
         defer { state.wokeUp() }
         while !state.hasReadyJob {
-            seat.isCalled = false
-            seats.append(seat)
-            let isLate = pthread_cond_timedwait(seat.condition, mutex, &until) == ETIMEDOUT
-            if !seat.isCalled { seats.removeAll { $0 === seat } }
+            slot.isCalled = false
+            slots.append(slot)
+            let isLate = !MonotonicCondition.wait(slot.condition, mutex, until: deadline)
+            if !slot.isCalled { slots.removeAll { $0 === slot } }
             if isLate { return state.hasReadyJob }
         }
         return true

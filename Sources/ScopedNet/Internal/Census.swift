@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// Where tests hear of the objects the library makes: each test's own census, found through a task-local value, so that tests that run
 /// side by side do not see each other.

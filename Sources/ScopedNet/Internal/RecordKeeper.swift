@@ -1,4 +1,5 @@
 internal import Persistence
+import SystemSupport
 
 /// A table in memory that a store keeps, too: written in the background, by one writer at a time, and read when it is made. No call of the table
 /// waits for the disk.

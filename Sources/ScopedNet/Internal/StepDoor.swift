@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// The atomic steps of a run, in the order a run meets them. A test can stop a run at any of them and let a cancel, a bag's end
 /// or a completion go first; in release builds the doorway is empty.

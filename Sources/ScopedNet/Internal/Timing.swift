@@ -1,4 +1,5 @@
 import Dispatch
+import SystemSupport
 
 /// Where the time of waits comes from: retries, queue timeouts. Tests put a manual one here.
 package protocol Timing: Sendable {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// The files of multipart bodies.
 enum MultipartFile {
@@ -31,7 +32,7 @@ enum MultipartFile {
             // Without blocking: something else may have taken the place of the file, and opening a FIFO waits for its writer.
             descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
             guard descriptor >= 0 else {
-                throw MultipartForm.BodyFailure("the file of a part cannot be read: \(String(cString: strerror(errno)))")
+                throw MultipartForm.BodyFailure("the file of a part cannot be read: \(SystemFailure.text())")
             }
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -47,7 +48,7 @@ enum MultipartFile {
             let position = offset
             let got = piece.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, position) }
             guard got >= 0 else {
-                throw MultipartForm.BodyFailure("the file of a part cannot be read: \(String(cString: strerror(errno)))")
+                throw MultipartForm.BodyFailure("the file of a part cannot be read: \(SystemFailure.text())")
             }
             offset += off_t(got)
             return got == 0 ? nil : piece.prefix(got)

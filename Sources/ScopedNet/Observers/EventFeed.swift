@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// A run, as its feed of events sees it.
 package protocol EventSource: ExecutorItem {
     /// The executor that they are told on.

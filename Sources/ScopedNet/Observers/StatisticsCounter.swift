@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// The counts behind ``Session/statistics``: atomic words, which any thread adds to. Errors are rare and have a lock.
 final class StatisticsCounter: Sendable {

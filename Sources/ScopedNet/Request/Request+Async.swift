@@ -1,3 +1,5 @@
+import SystemSupport
+
 extension Request {
     /// Starts a run and awaits its value.
     ///

@@ -1,3 +1,5 @@
+import SystemSupport
+
 extension Request {
     /// The progress of a run: each iteration starts one, as ``value(in:fileID:line:)`` does.
     ///

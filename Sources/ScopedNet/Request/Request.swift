@@ -1,4 +1,5 @@
 import HTTPTypes
+import SystemSupport
 
 /// A request: made by a ``Session``, not started, and startable again and again.
 ///

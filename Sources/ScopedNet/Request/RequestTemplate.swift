@@ -1,4 +1,5 @@
 package import HTTPTypes
+import SystemSupport
 
 /// What a request is, settled once and shared by all its runs. Immutable.
 package final class RequestTemplate: Sendable {

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// One start of a request, as `start` returns it. Keep it to cancel, suspend or look; dropping it changes nothing unless the request says
 /// ``ReleaseStrategy/cancelOnRelease``.
 public final class Run: Sendable {

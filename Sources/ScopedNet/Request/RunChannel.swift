@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The elements from a run to one reader: a bounded buffer, and the end.
 ///
 /// Any thread writes; one task reads.

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Asking the program, between two exchanges, how to go on: an async closure decides, and the run waits for it as it waits for a retry.
 extension RunCore {
     /// Any thread that has the run. Nothing else happens to the run until there is an answer; a cancel takes the question back.

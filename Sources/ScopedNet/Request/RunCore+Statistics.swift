@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The counting of runs. A refresh beside a stored response is no request of the program: only its transfer counts.
 extension RunCore {
     func countStart() {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import HTTPTypes
 import Synchronization
+import SystemSupport
 
 /// One run of a request: what the agent retains from start to end, the bags link, and the transport reports to.
 ///

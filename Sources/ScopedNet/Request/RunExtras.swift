@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// The waits, further bags and hooks of a run. Few runs have any: made with the first of them, and gone with the run at the latest.
 final class RunExtras: Sendable {

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The start of a run, from the closures that were armed for it to its first step. It does not depend on the type of the value.
 struct RunStarter {
     let session: Session

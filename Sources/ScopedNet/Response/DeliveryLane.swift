@@ -1,4 +1,5 @@
 import Dispatch
+import SystemSupport
 
 /// A serial place of a test's own.
 package protocol DeliveryTarget: AnyObject, Sendable {

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import SystemSupport
 
 extension NetworkError {
     /// The sentences that a person reads, by code: a table to be translated or replaced.

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import SystemSupport
 
 /// The threads on which bodies are decoded and validated, no more than there are cores.
 ///

@@ -1,4 +1,5 @@
 public import Reachability
+import SystemSupport
 
 /// Anything with a cancel method: it can go in a ``DeallocBag``.
 public protocol Cancellable: Sendable {

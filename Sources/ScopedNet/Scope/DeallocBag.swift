@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Ends requests with their owner.
 ///
 /// Store one in whatever shall be the scope: a view model, a page, a daemon's job, or a property of one. When the bag deinits

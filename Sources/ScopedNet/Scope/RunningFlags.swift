@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The flags of owners that say that their tasks are under way. Several tasks may have one: it falls with the last of them.
 enum RunningFlags {
     /// A task's part in a flag.

@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// Something a bag can end. The links live inside, so that tracking a run allocates nothing.
 package class ScopeMember: @unchecked Sendable {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// Certificates from where ``SecurityPolicy/PinnedCertificate`` says they are. Blocks on files: never on the network thread.
 enum PinFile {
@@ -57,6 +58,6 @@ extension NetworkError {
     }
 
     fileprivate static func unreadablePin(_ path: String, _ code: Int32) -> NetworkError {
-        .invalidPin("cannot read \(path): \(String(cString: strerror(code)))", NetworkError.SystemError(code: code))
+        .invalidPin("cannot read \(path): \(SystemFailure.text(of: code))", NetworkError.SystemError(code: code))
     }
 }

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import Persistence
+import SystemSupport
 
 extension Session {
     /// The hosts that want to be asked over https only (HTTP Strict Transport Security, RFC 6797). Sessions share one by being given the same.

@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Several requests at once, of which the first error ends all.
 enum ConcurrentRequests {
     /// Starts at most `limit` at a time, and returns their values in their order. `result` starts one and awaits its end.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Persistence
+import SystemSupport
 
 /// Makes what a session's requests are sent by: descriptions with the session's defaults, and templates that are checked and complete.
 ///

@@ -1,3 +1,5 @@
+import SystemSupport
+
 extension Session {
     /// Makes a connection (name lookup, TCP, proxy, TLS) that the next request to the same scheme, host and port uses, and sends no request on it.
     ///

@@ -1,4 +1,5 @@
 public import HTTPTypes
+import SystemSupport
 
 extension Session {
     /// Reads a body as it arrives, with backpressure: a GET, unless told otherwise.

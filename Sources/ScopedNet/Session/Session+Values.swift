@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// Several requests at once, for their values.
 extension Session {
     /// Starts requests and awaits their values, in the order of the requests.

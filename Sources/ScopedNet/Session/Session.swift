@@ -1,4 +1,5 @@
 import HTTPTypes
+import SystemSupport
 
 /// Makes requests and sends them: an immutable configuration, a transport and an agent.
 ///

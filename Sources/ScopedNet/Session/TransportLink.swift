@@ -1,5 +1,6 @@
 package import Reachability
 import Synchronization
+import SystemSupport
 
 /// A transport, its slots and what it hears of the network: shared by derived sessions.
 package final class TransportLink: Sendable {

@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// The agents whose runs use one transport, and the end of taking new runs.
 final class TransportUsers: Sendable {

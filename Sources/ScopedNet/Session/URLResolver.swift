@@ -1,4 +1,5 @@
 import Persistence
+import SystemSupport
 
 /// Resolves the URLs of a session's requests against its base URL.
 ///

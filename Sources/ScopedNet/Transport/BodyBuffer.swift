@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// Collects a body in memory: reserved once by Content-Length, handed to the caller without a further copy.
 ///

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import SystemSupport
 
 /// A response body as it arrives, with real backpressure: at most `window` bytes are buffered, then the connection is
 /// paused until the reader has caught up.

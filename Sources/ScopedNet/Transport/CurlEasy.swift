@@ -1,6 +1,7 @@
 import CCurl
 import FoundationEssentials
 import HTTPTypes
+import SystemSupport
 
 /// One libcurl easy handle and the transfer it is busy with. Pooled, because a handle is expensive.
 ///

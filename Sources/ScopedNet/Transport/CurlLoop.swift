@@ -1,6 +1,7 @@
 import CCurl
 import CEpoll
 import Glibc
+import SystemSupport
 
 /// The loop on the network thread: epoll, one curl multi handle, and the transfers in it. No other thread touches anything here, which
 /// ``preconditionOnNetworkThread()`` asserts.

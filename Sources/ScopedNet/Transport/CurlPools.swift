@@ -1,4 +1,5 @@
 import CCurl
+import SystemSupport
 
 /// The multi handles of a loop: the one that new transfers go to, and those of networks that are gone. The network thread alone uses them.
 ///

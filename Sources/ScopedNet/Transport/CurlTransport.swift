@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// The transport that ships: libcurl's multi interface on one thread, driven by epoll.
 ///
 /// The thread, its multi handle and its sockets are made with the first transfer and go away with the last reference; no shutdown is

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import SystemSupport
 
 /// The options every transfer of a transport shares: set once per handle, again only after a reset.
 final class EasyProfile {
@@ -252,7 +253,7 @@ extension NetworkError {
     static func unreadable(_ path: String, _ what: String) -> NetworkError {
         let code = errno
         return NetworkError(
-            .fileUnreadable, phase: .preparing, message: "cannot read \(what) \(path): \(String(cString: strerror(code)))",
+            .fileUnreadable, phase: .preparing, message: "cannot read \(what) \(path): \(SystemFailure.text(of: code))",
             underlying: NetworkError.SystemError(code: code))
     }
 }

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 import Glibc
+import SystemSupport
 
 /// A file that receives a body: written beside its destination and moved there in one step on success only (rename(2)), so that
 /// an existing file is either the old one or the complete new one.
@@ -392,7 +393,7 @@ extension NetworkError {
     static var lateDownload: NetworkError { NetworkError(.cancelled, phase: .receiving, message: "the download has ended") }
 
     static func file(_ code: Int32, _ what: String) -> NetworkError {
-        let text = String(cString: strerror(code))
+        let text = SystemFailure.text(of: code)
         return NetworkError(
             code == ENOSPC || code == EDQUOT ? .diskFull : .fileUnwritable, phase: .receiving, message: "\(what): \(text)",
             underlying: NetworkError.SystemError(code: code))
@@ -405,6 +406,6 @@ extension NetworkError {
         /// The value of `errno` (errno(3)).
         public let code: Int32
         /// The number and the text of strerror(3).
-        public var description: String { "errno \(code): \(String(cString: strerror(code)))" }
+        public var description: String { "errno \(code): \(SystemFailure.text(of: code))" }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// Writes a download to its file on a thread that may block, so that the network thread waits for
 /// no disk.

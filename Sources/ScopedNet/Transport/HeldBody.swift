@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// A response body whose place is still being decided: the transport reads none of it until then.
 ///
 /// Its bytes wait in the connection, which is paused at the first of them; the idle clock is held. On HTTP/2 with a libcurl below 8 they wait in

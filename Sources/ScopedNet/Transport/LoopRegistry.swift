@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// The descriptors that wake the network threads of this process.
 ///

@@ -1,6 +1,7 @@
 import CEpoll
 import Glibc
 import Synchronization
+import SystemSupport
 
 /// The one thread that touches curl handles, seen from outside: a mailbox and a way to wake it.
 ///
@@ -37,18 +38,11 @@ final class NetworkThread: Sendable {
         wakeDescriptor = eventfd(0, SEVENTFD_FLAGS)
         guard wakeDescriptor >= 0 else { throw .resources("eventfd") }
         CurlGlobal.prepare()
-        let loop = try CurlLoop(settings: settings, thread: self)
-        // Safety: the loop is handed to the new thread and nobody else keeps it; the thread balances the retain.
-        let box = Unmanaged.passRetained(loop)
-        let code = SystemThread.start(stackBytes: 512 << 10, box.toOpaque()) { context in
-            guard let context else { return nil }
-            Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
-            return nil
-        }
-        guard code == 0 else {
+        // Safety: the loop is handed to the new thread, and nothing else keeps it; here it is used again where there is no thread.
+        nonisolated(unsafe) let loop = try CurlLoop(settings: settings, thread: self)
+        do throws(SystemFailure) { try SystemThread.start(name: "scopednet") { loop.run() } } catch {
             loop.sockets.close()
-            box.release()
-            throw .resources("thread", code)
+            throw .resources("thread", error.code)
         }
     }
 
@@ -56,7 +50,6 @@ final class NetworkThread: Sendable {
 
     func markCurrent() {
         identity.store(UInt(pthread_self()), ordering: .relaxed)
-        SystemThread.setName("scopednet")
     }
 
     private var isCurrent: Bool { identity.load(ordering: .relaxed) == UInt(pthread_self()) }
@@ -127,7 +120,7 @@ final class NetworkThread: Sendable {
 extension NetworkError {
     static func resources(_ what: String, _ code: Int32 = errno) -> NetworkError {
         NetworkError(
-            .resources, phase: .preparing, message: "cannot create a \(what): \(String(cString: strerror(code)))",
+            .resources, phase: .preparing, message: "cannot create a \(what): \(SystemFailure.text(of: code))",
             underlying: NetworkError.SystemError(code: code))
     }
 }

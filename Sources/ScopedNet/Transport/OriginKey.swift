@@ -1,3 +1,5 @@
+import SystemSupport
+
 /// A small number for an origin, the same for all URLs of it that are alive: what queues look hosts up by.
 ///
 /// Forgotten with the last URL, so that a program which visits a million hosts keeps none of them.

@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// A file that is being uploaded: opened and read, ahead of the network, on threads that may block.
 final class UploadFile: Sendable {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SystemSupport
 
 /// One upload in progress: a task pulls the caller's sequence, the network thread takes what is there.
 package final class UploadStream: Sendable {

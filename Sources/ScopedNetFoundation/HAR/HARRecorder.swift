@@ -1,5 +1,6 @@
 public import Foundation
 public import ScopedNet
+import SystemSupport
 
 /// Records what a session does, for a HAR file (HTTP Archive 1.2) that browsers' developer tools open.
 ///

@@ -1,5 +1,6 @@
 internal import Dispatch
 @_spi(Census) public import ScopedNet
+import SystemSupport
 
 /// Everything ScopedNet makes while one test (or one piece of it) runs: requests, runs, bags, sessions, streamed bodies.
 ///

@@ -1,4 +1,5 @@
 internal import ScopedNet
+import SystemSupport
 
 /// Tasks that wait until there is a certain number of something. A cancelled task does not wait on.
 final class CountWaiters: Sendable {

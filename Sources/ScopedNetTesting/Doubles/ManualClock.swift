@@ -1,4 +1,5 @@
 public import ScopedNet
+import SystemSupport
 
 /// The time of a session, moved by hand: waits of retries and queues fire when the test says so, on its thread.
 ///

@@ -1,5 +1,6 @@
 package import Reachability
 @_spi(Transport) public import ScopedNet
+import SystemSupport
 
 /// A network that comes and goes by a test's hand.
 ///

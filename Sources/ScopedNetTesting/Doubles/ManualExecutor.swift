@@ -1,4 +1,5 @@
 public import ScopedNet
+import SystemSupport
 
 /// A serial place whose work is done when the test says so, on the test's thread: the delivery executor of a session, or the executor of an
 /// actor.

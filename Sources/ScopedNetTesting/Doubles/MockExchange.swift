@@ -1,6 +1,7 @@
 public import FoundationEssentials
 public import HTTPTypes
 @_spi(Transport) public import ScopedNet
+import SystemSupport
 
 /// One attempt at a ``MockTransport``: what was asked, and the hand that answers it step by step.
 ///

@@ -1,5 +1,6 @@
 public import HTTPTypes
 @_spi(Transport) public import ScopedNet
+package import SystemSupport
 
 /// A transport without a network: it answers requests by routes, and is used in place of the real one.
 ///

@@ -1,5 +1,6 @@
 internal import Dispatch
 public import ScopedNet
+import SystemSupport
 
 /// Decides races: stops a run of a session at one of its atomic steps, and lets a cancel, a bag's end or a completion go first.
 ///

@@ -1,4 +1,5 @@
 internal import ScopedNet
+import SystemSupport
 internal import XCTest
 
 /// The other end of the requests of a check, as a test describes it: a closure that returns when the connections have gone there.

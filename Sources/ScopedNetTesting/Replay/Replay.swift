@@ -1,5 +1,6 @@
 public import FoundationEssentials
 @_spi(Transport) import ScopedNet
+import SystemSupport
 
 /// Real exchanges, recorded once and answered again without a network: what `HARRecorder` (in `ScopedNetFoundation`) writes with its bodies, or
 /// any other HAR 1.2 file.

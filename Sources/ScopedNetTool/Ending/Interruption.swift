@@ -1,5 +1,6 @@
 import Glibc
 import ScopedNet
+import SystemSupport
 
 /// Ends a command on SIGINT, SIGTERM and SIGHUP: the first cancels its task, so that it can tidy up; the second ends the process at once.
 final class Interruption: Sendable {

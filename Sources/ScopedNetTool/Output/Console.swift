@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import ScopedNet
+import SystemSupport
 
 /// Standard output and standard error of one command: what is printed, and a line that redraws itself on a terminal and makes way for both.
 final class Console: Sendable {

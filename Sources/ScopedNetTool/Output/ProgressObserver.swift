@@ -1,4 +1,5 @@
 import ScopedNet
+import SystemSupport
 
 /// Draws a progress bar while a body is sent or received.
 struct ProgressObserver: RequestObserver {

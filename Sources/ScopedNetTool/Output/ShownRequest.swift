@@ -1,5 +1,6 @@
 import HTTPTypes
 import ScopedNet
+import SystemSupport
 
 /// What `-v` shows as sent: a redirect makes another request of the run's, and so does a challenge that is answered.
 final class ShownRequest: Sendable {

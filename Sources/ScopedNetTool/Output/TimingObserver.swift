@@ -1,4 +1,5 @@
 import ScopedNet
+import SystemSupport
 
 /// Keeps the number of the last attempt, and what that cost.
 final class TimingObserver: RequestObserver {

@@ -1,5 +1,6 @@
 import CleanSlate
 import Dispatch
+import SystemSupport
 import Testing
 
 @testable import Persistence
@@ -23,7 +24,7 @@ import Testing
         threads.allow()
         await withCheckedContinuation { continuation in
             // Later than the first, which would stay the one that counts.
-            worker.schedule(at: Worker.now() + .milliseconds(1)) { continuation.resume() }
+            worker.schedule(at: Monotonic.now() + .milliseconds(1)) { continuation.resume() }
         }
         worker.end()
     }

@@ -1,4 +1,5 @@
 import CleanSlate
+import SystemSupport
 import Testing
 
 @testable import Persistence

@@ -1,6 +1,7 @@
 import CleanSlate
 import FoundationEssentials
 import GRDB
+import SystemSupport
 import Testing
 
 @testable import Persistence

@@ -2,6 +2,7 @@ import CleanSlate
 import FoundationEssentials
 import Glibc
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import Persistence
@@ -73,7 +74,7 @@ import Testing
             try await withCountedSignal { first in
                 // On a thread of its own: each yield on the pool of tasks waits for those of all other suites.
                 let rounds = await withCheckedContinuation { continuation in
-                    let hasThread = SystemThread.spawn(name: "test-signals") {
+                    let hasThread = SystemThread.make("test-signals") {
                         var rounds = 0
                         while rounds < 200, Self.meetsBoth(rounds + 1, first, second) { rounds += 1 }
                         continuation.resume(returning: rounds)

@@ -1,5 +1,6 @@
 import CleanSlate
 import Foundation
+import SystemSupport
 import Testing
 
 @testable import Reachability
@@ -29,7 +30,7 @@ struct FigureTests {
             try network.ip("link add storm0 type veth peer name storm1")
             try network.batch(["link set storm1 up", "link set storm0 up"])
             // A thread belongs to the namespace of the one that makes it.
-            try SystemThread.spawn(isDetached: true) { [self] in
+            try SystemThread.start(name: "reachability") { [self] in
                 if let writer = try? RouteWriter(interface: "storm0") { blow(writer) }
                 ended.signal()
             }

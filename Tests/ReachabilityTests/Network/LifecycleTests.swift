@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import Reachability

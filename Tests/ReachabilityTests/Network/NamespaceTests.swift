@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import Glibc
+import SystemSupport
 import Testing
 
 @testable import Reachability

@@ -1,6 +1,7 @@
 import CNetlink
 import CleanSlate
 import Foundation
+import SystemSupport
 import Testing
 
 @testable import Reachability
@@ -212,7 +213,7 @@ struct TargetRouteTests {
             // Started from a thread that lives elsewhere.
             for namespace in [NetworkNamespace.path(path), .descriptor(descriptor)] {
                 let monitor = network.monitor { $0.namespace = namespace }
-                let thread = try SystemThread.spawn {
+                let thread = try SystemThread.start(name: "reachability", isDetached: false) {
                     _ = cnl_unshare_network()
                     try? monitor.start()
                 }

@@ -1,5 +1,6 @@
 import CleanSlate
 import Glibc
+import SystemSupport
 import Testing
 
 @testable import Reachability

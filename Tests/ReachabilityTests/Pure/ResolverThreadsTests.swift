@@ -1,6 +1,7 @@
 import CleanSlate
 import Dispatch
 import Glibc
+import SystemSupport
 import Testing
 
 @testable import Reachability

@@ -1,6 +1,7 @@
 import CNetlink
 import CleanSlate
 import Foundation
+import SystemSupport
 import Testing
 
 @testable import Reachability

@@ -1,6 +1,7 @@
 import CNetlink
 import CSandbox
 import Glibc
+import SystemSupport
 
 @testable import Reachability
 
@@ -43,7 +44,7 @@ enum Sandbox {
         refusing refusals: [Refusal] = [], isElsewhere: Bool = false, _ body: @escaping @Sendable () throws -> Value
     ) throws -> Value {
         let slot = Slot<Result<Value, any Error>?>(Lock(nil))
-        let thread = try SystemThread.spawn {
+        let thread = try SystemThread.start(name: "reachability", isDetached: false) {
             let result = Result { () throws -> Value in
                 if isElsewhere, cnl_unshare_network() != 0 { throw CommandFailure("unshare") }
                 for refusal in refusals where !refuse(refusal) { throw CommandFailure("no filter") }

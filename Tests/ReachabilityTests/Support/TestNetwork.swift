@@ -2,6 +2,7 @@ import CNetlink
 import CSandbox
 import CleanSlate
 import Foundation
+import SystemSupport
 import Testing
 
 @testable import Reachability

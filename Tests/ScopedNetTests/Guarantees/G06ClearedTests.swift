@@ -1,5 +1,6 @@
 import CleanSlate
 import Foundation
+import SystemSupport
 import Testing
 
 @testable import ScopedNet

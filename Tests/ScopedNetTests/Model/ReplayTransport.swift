@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import SystemSupport
 
 @_spi(Transport) @testable import ScopedNet
 

@@ -2,6 +2,7 @@ import CoreFoundation  // in the overridable members of Thread
 import Foundation
 import HTTPTypes
 import ScopedNetTesting
+import SystemSupport
 
 @_spi(Transport) @testable import ScopedNet
 

@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 @_spi(Transport) import ScopedNetTesting
+import SystemSupport
 import Testing
 
 @_spi(Transport) @testable import ScopedNet

@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import Persistence
+import SystemSupport
 import Testing
 
 @testable import ScopedNet

@@ -1,5 +1,6 @@
 import CleanSlate
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import ScopedNet

@@ -1,3 +1,5 @@
+import SystemSupport
+
 @testable import ScopedNet
 
 /// A number several threads count.

@@ -1,3 +1,5 @@
+import SystemSupport
+
 @testable import ScopedNet
 
 /// Keeps every event, and lets a test wait for one.

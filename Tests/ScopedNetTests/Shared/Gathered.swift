@@ -1,3 +1,5 @@
+import SystemSupport
+
 @testable import ScopedNet
 
 /// Collects values from callbacks on any thread.

@@ -1,3 +1,5 @@
+import SystemSupport
+
 @testable import ScopedNet
 
 /// Opens once; everybody waits for it.

@@ -1,3 +1,5 @@
+import SystemSupport
+
 @testable import ScopedNet
 
 /// The events that happened, in order, from any thread; waits by event.

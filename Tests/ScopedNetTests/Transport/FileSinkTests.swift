@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import Glibc
+import SystemSupport
 import Testing
 
 @_spi(Transport) @testable import ScopedNet

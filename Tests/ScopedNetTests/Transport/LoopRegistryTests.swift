@@ -2,6 +2,7 @@ import CEpoll
 import CleanSlate
 import Foundation
 import Glibc
+import SystemSupport
 import Testing
 
 @testable import ScopedNet

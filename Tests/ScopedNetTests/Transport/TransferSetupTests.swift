@@ -81,7 +81,7 @@ import Testing
 
     @Test func connectionsAreSharedByVersion() throws {
         func transfer(_ url: String, _ version: RequestOptions.HTTPVersionPolicy) throws -> TransferRequest {
-            TransferRequest(connectingTo: try RequestURL(url), options: TransferOptions(httpVersion: version))
+            ExchangeBuilder.connect(to: try RequestURL(url), TransferOptions(httpVersion: version), deadline: nil)
         }
         #expect(try !transfer("https://a.test/", .http1).mayShareConnection(version: "2"))
         #expect(try transfer("https://a.test/", .automatic).mayShareConnection(version: nil))

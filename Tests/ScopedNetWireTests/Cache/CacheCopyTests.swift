@@ -2,6 +2,7 @@ import CleanSlate
 import Foundation
 import Persistence
 import ScopedNetTestServer
+import SystemSupport
 import Testing
 
 @testable import ScopedNet

@@ -2,6 +2,7 @@ import CleanSlate
 import Foundation
 import ScopedNetTestServer
 import ScopedNetTesting
+import SystemSupport
 import Testing
 
 @testable import ScopedNet

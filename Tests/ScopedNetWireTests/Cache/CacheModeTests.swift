@@ -5,6 +5,7 @@ import Glibc
 import Persistence
 import ScopedNetTestServer
 import ScopedNetTesting
+import SystemSupport
 import TestProcesses
 import Testing
 

@@ -6,6 +6,7 @@ import Persistence
 import ScopedNetTestServer
 @_spi(Transport) import ScopedNetTesting
 import Synchronization
+import SystemSupport
 import Testing
 
 @_spi(Transport) @testable import ScopedNet

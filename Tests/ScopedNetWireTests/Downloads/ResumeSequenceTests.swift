@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import ScopedNetTestServer
+import SystemSupport
 import Testing
 
 @testable import ScopedNet

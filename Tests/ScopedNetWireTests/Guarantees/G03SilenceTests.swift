@@ -3,6 +3,7 @@ import Foundation
 import Persistence
 import ScopedNetTestServer
 import ScopedNetTesting
+import SystemSupport
 import Testing
 
 @_spi(Transport) @testable import ScopedNet

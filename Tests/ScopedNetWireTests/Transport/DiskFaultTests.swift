@@ -2,6 +2,7 @@ import CleanSlate
 import Foundation
 import Glibc
 import ScopedNetTestServer
+import SystemSupport
 import Testing
 
 @_spi(Transport) @testable import ScopedNet

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Persistence
 import ScopedNetTestServer
+import SystemSupport
 import TestProcesses
 
 @testable import ScopedNet

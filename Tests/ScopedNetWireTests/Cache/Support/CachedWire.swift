@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Persistence
 import ScopedNetTestServer
+import SystemSupport
 import Testing
 
 @testable import ScopedNet

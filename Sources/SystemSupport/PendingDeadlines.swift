@@ -2,16 +2,18 @@
 ///
 /// One clock serves all waits: most of them end long before their deadlines, so it rings for few. It is
 /// set when nothing is pending or an earlier deadline comes, and not when a wait ends.
-struct PendingDeadlines<Item> {
+package struct PendingDeadlines<Item> {
     private var items: [UInt64: (deadline: Duration, item: Item)] = [:]
     private var lastID: UInt64 = 0
     /// The time the clock is set to; nil while it is not set.
-    private(set) var alarm: Duration?
+    package private(set) var alarm: Duration?
 
-    var isEmpty: Bool { items.isEmpty }
+    package init() {}
+
+    package var isEmpty: Bool { items.isEmpty }
 
     /// - Returns: an identifier for `remove`, and whether the clock has to be set to the new `alarm`.
-    mutating func insert(_ item: Item, deadline: Duration) -> (id: UInt64, setsAlarm: Bool) {
+    package mutating func insert(_ item: Item, deadline: Duration) -> (id: UInt64, setsAlarm: Bool) {
         lastID += 1
         items[lastID] = (deadline, item)
         if let alarm, alarm <= deadline { return (lastID, false) }
@@ -20,16 +22,16 @@ struct PendingDeadlines<Item> {
     }
 
     /// The wait has ended. Does nothing for one that has expired.
-    mutating func remove(_ id: UInt64) { items[id] = nil }
+    package mutating func remove(_ id: UInt64) { items[id] = nil }
 
     /// The clock was stopped: the next wait sets it again.
-    mutating func alarmStopped() { alarm = nil }
+    package mutating func alarmStopped() { alarm = nil }
 
     /// The clock has rung.
     ///
     /// - Returns: the waits whose deadlines have come, the earliest first. `alarm` is the next time to look,
     ///   or nil when nothing is pending.
-    mutating func expire(now: Duration) -> [Item] {
+    package mutating func expire(now: Duration) -> [Item] {
         let due = items.filter { $0.value.deadline <= now }
         for id in due.keys { items[id] = nil }
         alarm = items.values.map(\.deadline).min()

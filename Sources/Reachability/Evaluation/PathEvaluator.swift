@@ -1,12 +1,18 @@
 import Glibc
+import SystemSupport
 
 /// What an evaluation takes from the configuration and the name servers of the moment.
 struct EvaluationSettings: Sendable {
     /// Addresses that stand for "anywhere". Nothing is sent to them.
-    var references: [IPAddress] = ReachabilityMonitor.Configuration.standardReferences
+    var references = Self.standardReferences
     var nameServers: [IPAddress] = []
     var excludedKinds: Set<NetworkInterface.Kind> = []
     var requiredInterface: String?
+
+    /// Root name servers: part of no content network, and no company's.
+    static let standardReferences = [
+        "2001:503:ba3e::2:30", "2001:500:2::c", "2001:500:9f::42", "198.41.0.4", "192.33.4.12", "199.7.83.42",
+    ].compactMap { IPAddress($0) }
 }
 
 /// From the kernel's answers and the table of interfaces to a path (pure but for the oracle it is given).
@@ -33,9 +39,6 @@ struct PathEvaluator {
 
     /// Of a host with more addresses these are asked about.
     static let mostAddresses = 8
-
-    /// Longer prefixes are no default route.
-    static let longestDefaultPrefix: UInt8 = 3
 
     func evaluate(_ question: PathQuestion, oracle: inout some RouteOracle & ~Copyable) -> Outcome {
         let target = question.target
@@ -75,7 +78,7 @@ struct PathEvaluator {
         for sample in samples {
             let answer = oracle.answer(query(sample, target))
             switch answer {
-            case .route(let route) where (route.matchedPrefix ?? 0) <= Self.longestDefaultPrefix: return answer
+            case .route(let route) where (route.matchedPrefix ?? 0) <= Route.longestDefaultPrefix: return answer
             // Without a default route; or a rule or a route that throws is about this sample alone, and another finds the default.
             case .refused(ENETUNREACH): isWithoutDefault = true
             case .route: routes.append(answer)

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Files that fit in the hand.
-enum SmallFile {
-    /// Nil, with `errno`, where it cannot be read; what is beyond the limit is left out.
-    static func text(at path: String, limit: Int) -> String? {
+/// Files that are read as a whole, such as those of /proc and /sys.
+package enum SmallFile {
+    /// The text of a file. Nil, with `errno`, where it cannot be read; what is beyond the limit is left out.
+    package static func text(at path: String, limit: Int) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer {

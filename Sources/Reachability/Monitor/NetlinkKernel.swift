@@ -1,5 +1,6 @@
 import CNetlink
 import Glibc
+import SystemSupport
 
 /// The kernel seen through netlink: the table of interfaces, kept up to date by events, and route lookups, made afresh each time.
 ///

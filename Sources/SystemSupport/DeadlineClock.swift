@@ -1,7 +1,7 @@
 /// One clock for all waits with a limit, instead of a sleeping task for each.
 ///
 /// It holds no thread, and no owner of a wait beyond the end of that wait.
-final class DeadlineClock: Sendable {
+package final class DeadlineClock: Sendable {
     private struct State {
         var pending = PendingDeadlines<@Sendable () -> Void>()
         var task: Task<Void, Never>?
@@ -21,11 +21,13 @@ final class DeadlineClock: Sendable {
 
     private let state = Lock(State())
 
+    package init() {}
+
     deinit { state.withLock { $0.task }?.cancel() }
 
     /// Calls `expire` once, on any thread, unless `end(of:)` comes before the limit.
-    func begin(limit: Duration, _ expire: @escaping @Sendable () -> Void) -> UInt64 {
-        let deadline = Worker.now() + limit
+    package func begin(limit: Duration, _ expire: @escaping @Sendable () -> Void) -> UInt64 {
+        let deadline = Monotonic.now() + limit
         let (id, former) = state.withLock { state -> (UInt64, Task<Void, Never>?) in
             let (id, setsAlarm) = state.pending.insert(expire, deadline: deadline)
             guard setsAlarm else { return (id, nil) }
@@ -39,7 +41,7 @@ final class DeadlineClock: Sendable {
     }
 
     /// The wait is over.
-    func end(of id: UInt64) {
+    package func end(of id: UInt64) {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.pending.remove(id)
             return state.hasEnded ? state.stopIfIdle() : nil
@@ -48,7 +50,7 @@ final class DeadlineClock: Sendable {
     }
 
     /// The owner needs no clock any more. Pending waits keep their limits, and one that was on its way gets its own.
-    func end() {
+    package func end() {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.hasEnded = true
             return state.stopIfIdle()
@@ -60,7 +62,7 @@ final class DeadlineClock: Sendable {
         Task { [weak self] in
             var alarm = first
             while true {
-                guard (try? await Task.sleep(for: max(.zero, alarm - Worker.now()))) != nil else { return }
+                guard (try? await Task.sleep(for: max(.zero, alarm - Monotonic.now()))) != nil else { return }
                 guard let next = self?.ring(generation) else { return }
                 alarm = next
             }
@@ -69,7 +71,7 @@ final class DeadlineClock: Sendable {
 
     /// - Returns: when to ring next; nil when nothing is pending, or another task rings.
     private func ring(_ generation: Int) -> Duration? {
-        let now = Worker.now()
+        let now = Monotonic.now()
         let (due, alarm) = state.withLock { state -> ([@Sendable () -> Void], Duration?) in
             guard state.generation == generation else { return ([], nil) }
             let due = state.pending.expire(now: now)
