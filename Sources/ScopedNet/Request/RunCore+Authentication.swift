@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Who is asking: what goes along with each exchange, and what becomes of a 401 or 407. The ``AuthenticationSession`` decides.
+/// The credentials of each exchange, and the answers to a 401 or 407. The ``AuthenticationSession`` decides.
 extension RunCore {
     /// Before the first exchange asks the cache. Caller's thread.
     ///
@@ -216,7 +216,7 @@ extension RequestBody {
     /// A server that asks for a hash of the body (`auth-int`) does not choose how much memory this takes.
     private static let mostHashedBytes = 16 << 20
 
-    /// What a hash is made of; nil for a stream, and for more than the bound. Reads the file of an upload.
+    /// The bytes that a hash is made of; nil for a stream, and for more than the bound. Reads the file of an upload.
     fileprivate func bytesToHash() throws(NetworkError) -> [UInt8]? {
         switch content {
         case .data(let data): return data.count <= Self.mostHashedBytes ? Array(data) : nil

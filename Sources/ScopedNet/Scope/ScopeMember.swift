@@ -36,7 +36,7 @@ package class ScopeMember: @unchecked Sendable {
     var asBag: BagStorage? { nil }
     /// Waits until its work is over; nil for members that end by a cancel alone.
     var ending: (@Sendable () async -> Void)? { nil }
-    /// Whether it is this member or stands for it.
+    /// True for this member and for one that stands for it.
     func isOf(_ member: ScopeMember) -> Bool { self === member }
 
     /// What a closed gate leaves to do.

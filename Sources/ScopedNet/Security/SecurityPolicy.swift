@@ -57,7 +57,7 @@ extension SecurityPolicy.Trust {
 extension SecurityPolicy {
     /// The place that a pinned certificate comes from. Read once, when the session's first request starts.
     ///
-    /// What cannot be read, holds no certificate or is damaged makes every request of the session fail with
+    /// A certificate that cannot be read, is none or is damaged makes every request of the session fail with
     /// ``NetworkError/Code/invalidOption`` before anything is sent.
     public enum PinnedCertificate: Sendable, Hashable {
         /// One certificate in DER (RFC 5280).
