@@ -5,7 +5,7 @@ import Testing
 @testable import Persistence
 
 /// The threads that wait for a disk, when there are none any more.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct DiskThreadsTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct DiskThreadsTests {
     private func askBlocking<Value: Sendable>(_ threads: DiskThreads, _ job: @escaping @Sendable () -> Value) async -> Value? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: threads.answer(job)) }

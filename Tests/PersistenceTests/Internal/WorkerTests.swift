@@ -6,7 +6,7 @@ import Testing
 @testable import Persistence
 
 /// The threads of a store: with jobs, with a deadline, and where the process can have no further thread.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct WorkerTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct WorkerTests {
     /// A process that may have threads now and then.
     private final class Threads: Sendable {
         private let areThere = Lock(false)

@@ -6,7 +6,7 @@ import Testing
 
 /// Random walks of the state a store decides with, beside a dictionary that is always right. The disk is a dictionary, too; reads and batches
 /// are under way while everything else happens (S0-1, CT-5, defect 57).
-@Suite(.leavesNothing) struct MemoryStateModelTests {
+@Suite(.leavesNothing, .onOwnThread) struct MemoryStateModelTests {
     private struct Walk {
         typealias Content = [EntryKey: [String: Int64]]
 

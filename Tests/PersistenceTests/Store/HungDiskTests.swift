@@ -6,7 +6,7 @@ import Testing
 @testable import Persistence
 
 /// A disk that does not answer costs the users of its store a miss or a typed error after a while, and nobody else anything.
-@Suite(.leavesNothing, .timeLimit(.minutes(2))) struct HungDiskTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct HungDiskTests {
     let folder = TestFolder()
 
     private func hungStore(_ mode: StoreConfiguration.Mode = .private, memory: Int = 0) async throws -> (Store, HungSealing) {
@@ -90,7 +90,7 @@ import Testing
 
     /// No call of the database happens on the thread that asks: another process's lock on it can hold nobody up. Nor does a hit need another
     /// thread, as long as nobody has committed anything since the last look.
-    @Test(.timeLimit(.minutes(1))) func inSharedModeMemoryTellsUntilSomebodyCommits() async throws {
+    @Test(.timeLimit(.minutes(5))) func inSharedModeMemoryTellsUntilSomebodyCommits() async throws {
         // Its clock stands still: once a second it looks whether its files are in their place, and that takes another thread.
         let (store, other) = (Store(folder.configuration(.shared), clocks: ManualClocks().clocks), Store(folder.configuration(.shared)))
         try await store.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))

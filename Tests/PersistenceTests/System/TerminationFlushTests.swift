@@ -8,7 +8,7 @@ import Testing
 @testable import Persistence
 
 /// In this process, with a signal nobody else uses; what SIGTERM does is shown by `ProcessTests` (S0-1).
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1))) struct TerminationFlushTests {
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(5))) struct TerminationFlushTests {
     let folder = TestFolder()
 
     /// The thread of a former one may still be on its way out.

@@ -5,7 +5,7 @@ import Testing
 @testable import Reachability
 
 /// IPv6 is claimed only with an address that is ready and leads beyond the link (RCH-5).
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct AddressTests {
     private func isTentative(_ network: TestNetwork, _ state: String = "tentative") throws -> Bool {
         try Command.run(["ip", "-6", "addr", "show", "dev", "v0", state]).output.contains(" fd01::1/")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reachability
 
-@Suite(.leavesNothing, .timeLimit(.minutes(2))) struct CompatibilityTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct CompatibilityTests {
     private func path(_ status: NetworkPath.Status, _ kind: NetworkInterface.Kind? = nil) -> NetworkPath {
         var path = NetworkPath(status: status)
         path.interfaces = kind.map { [NetworkInterface(name: "x", index: 1, kind: $0)] } ?? []

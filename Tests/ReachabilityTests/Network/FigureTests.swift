@@ -6,7 +6,7 @@ import Testing
 @testable import Reachability
 
 /// Figures that are printed, and held against their bars where nothing slows the process down.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(5)))
 struct FigureTests {
     private final class Stopwatch: @unchecked Sendable {
         // Safety: under the lock.

@@ -5,7 +5,7 @@ import Testing
 @testable import Reachability
 
 /// What a monitor promises to those who listen.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct MonitorTests {
     final class Delegate: ReachabilityDelegate, @unchecked Sendable {
         // Safety: under the lock.

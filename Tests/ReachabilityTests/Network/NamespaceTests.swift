@@ -7,7 +7,7 @@ import Testing
 @testable import Reachability
 
 /// Monitors of a namespace that is not the caller's, by netlink and without it.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct NamespaceTests {
     /// Notes in which namespace it was asked.
     private final class PlaceResolver: NameResolver, Sendable {

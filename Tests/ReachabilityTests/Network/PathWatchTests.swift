@@ -5,7 +5,7 @@ import ScopedNet
 import Testing
 
 /// What sessions hear of the network by, where the monitor behind it cannot start.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct PathWatchTests {
     /// Timers that fire by hand.
     private final class HandTiming: Timing {

@@ -6,7 +6,7 @@ import Testing
 @testable import Reachability
 
 /// What is seen without netlink, and when.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct PollingTests {
     /// connect(2) succeeds with the cable out: the interfaces have to be as fresh as the question.
     @Test func aLookBetweenPollsIsFresh() async throws {

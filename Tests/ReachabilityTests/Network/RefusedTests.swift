@@ -5,7 +5,7 @@ import Testing
 @testable import Reachability
 
 /// A sandbox that refuses netlink: the answers stay right, a little later.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct RefusedTests {
     private static let refusals: [Sandbox.Refusal] = [
         .init(.socket, EAFNOSUPPORT), .init(.socket, EPERM), .init(.socket, EACCES), .init(.bind, EACCES),

@@ -5,7 +5,7 @@ import ScopedNet
 import Testing
 
 /// Sessions over a wire that is cut: what becomes of pooled connections, of requests that wait, and of retries.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle), .serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle), .serialized, .timeLimit(.minutes(5)))
 struct SessionTests {
     private static let url = "http://10.9.0.2:\(NeighbourServer.port)/"
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Reachability
 
 /// The changes of which the kernel says little or nothing: those that monitors which copy the routing table miss (RCH-5).
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct SilentChangeTests {
     /// Everything is quiet before the change: an event left over from the preparations would make the monitor look again for no merit of
     /// its own.

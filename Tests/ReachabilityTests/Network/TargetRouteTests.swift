@@ -7,7 +7,7 @@ import Testing
 @testable import Reachability
 
 /// Addresses, hosts, marks, users and namespaces.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct TargetRouteTests {
     /// Answers as it is told, or not at all.
     final class ScriptedResolver: NameResolver, @unchecked Sendable {

@@ -5,7 +5,7 @@ import Testing
 @testable import Reachability
 
 /// What may pass the window between looks and what waits, with a window that outlasts the test.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .timeLimit(.minutes(5)))
 struct UrgencyTests {
     /// A monitor whose thread looks once in an hour, but for losses, and stands in the one look that this hour has.
     private struct Held {

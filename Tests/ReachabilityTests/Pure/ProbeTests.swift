@@ -63,7 +63,7 @@ import Testing
 }
 
 /// The probe in a monitor's life. Targets on this machine need no namespace.
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2))) struct ProberTests {
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(5))) struct ProberTests {
     /// Counts the probes under way, and those begun.
     private final class Probes: Sendable {
         let underWay = Atomic<Int>(0)

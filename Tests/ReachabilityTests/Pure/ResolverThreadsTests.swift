@@ -7,7 +7,7 @@ import Testing
 @testable import Reachability
 
 /// Names, without a network: the resolver is the test's.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct ResolverThreadsTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct ResolverThreadsTests {
     /// Answers when it is let.
     private final class GatedResolver: NameResolver {
         let gate = DispatchSemaphore(value: 0)

@@ -7,7 +7,7 @@ import Testing
 @testable import Reachability
 
 /// Lookups that fail for lack of memory, from a kernel of the test's own at the other end of a socket pair.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct ShortageTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct ShortageTests {
     /// Answers every question with this error.
     private final class RefusingKernel: Sendable {
         private let ended = DispatchSemaphore(value: 0)

@@ -6,7 +6,7 @@ import Testing
 @testable import Reachability
 
 /// Dumps during which the kernel's tables changed, from a kernel of the test's own at the other end of a socket pair.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct TornDumpTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct TornDumpTests {
     /// One answer to a dump: which links or addresses it holds, and where it is torn.
     private struct Answer {
         enum Tear { case nowhere, inAPart, atTheEnd, error(Int32) }
@@ -164,7 +164,7 @@ import Testing
 }
 
 /// The same with the real kernel, whose tables change as it dumps them.
-@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(5)))
 struct ChurnTests {
     @Test func amidChangesTheTableEndsRight() async throws {
         try await TestNetwork.run(.dual) { network in

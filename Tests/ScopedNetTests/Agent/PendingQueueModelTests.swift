@@ -4,7 +4,7 @@ import Testing
 @testable import ScopedNet
 
 /// Random operations on the queue and on a model so simple that it is right: a list, searched from one end to the other.
-@Suite(.leavesNothing) struct PendingQueueModelTests {
+@Suite(.leavesNothing, .onOwnThread) struct PendingQueueModelTests {
     private struct Model {
         struct Entry {
             let item: Int

@@ -69,7 +69,7 @@ import Testing
     }
 }
 
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct TokenExpiryTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct TokenExpiryTests {
     private struct Down: Error {}
 
     /// Answers with the token that came, and refuses those in the list.

@@ -8,7 +8,7 @@ import Testing
 @testable import ScopedNet
 
 /// Requests that wait for a path, with a network that comes and goes by hand.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct WaitsForConnectivityTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct WaitsForConnectivityTests {
     private static let url = "http://192.0.2.1/posts"
 
     private func withNetwork(
@@ -168,7 +168,7 @@ import Testing
 }
 
 /// Retries that were to come while the path was gone.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct RetryWithPathTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct RetryWithPathTests {
     private func withRetries(
         _ body: (Session, MockTransport, ManualConnectivity, ManualClock) async throws -> Void
     ) async throws {

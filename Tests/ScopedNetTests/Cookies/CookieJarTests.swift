@@ -7,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// A jar in memory, and one that outlives the process.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct CookieJarTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct CookieJarTests {
     private func withFolder(_ body: (StoreConfiguration) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/jar-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -6,7 +6,7 @@ import Testing
 @_spi(Transport) @testable import ScopedNet
 
 /// Answers, ends of transfers and cancels in every order that comes: each run ends once, and nothing is left.
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct HookRaceTests {
     private static let replies: [MockReply] = [
         .ok("0123456789"), .ok(), MockReply.ok("0123456789").inPieces(of: 1), .status(503), MockReply.ok("0123").thenFailing(),

@@ -6,7 +6,7 @@ import Testing
 
 /// The model of a run, compiled with optimisation together with the shipping files of its machines, and those files with mutants in them.
 /// What it prints is the record; `docs/model.md` explains it. `SCOPEDNET_SOAK=1` takes away the bounds, `SCOPEDNET_QUICK=1` narrows them.
-@Suite(.leavesNothing(objects: false), .serialized, .aloneBesideServers) struct ModelTests {
+@Suite(.leavesNothing(objects: false), .onOwnThread, .serialized, .aloneBesideServers) struct ModelTests {
     private static let isSoaking = ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1"
     private static let isQuick = !isSoaking && ProcessInfo.processInfo.environment["SCOPEDNET_QUICK"] == "1"
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -6,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// Several steps for an owner, and waiting for what a bag holds.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) @MainActor struct BagTaskTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) @MainActor struct BagTaskTests {
     @MainActor final class Page: RequestOwner {
         nonisolated let deallocBag = DeallocBag()
         private let session: Session

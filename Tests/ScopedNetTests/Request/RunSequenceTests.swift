@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct RunSequenceTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct RunSequenceTests {
     @Test func progressEndsWithTheWholeAndTheResponseIsThere() async throws {
         let session = MockTransport.session()
         session.mock.on("x", .ok(String(repeating: "x", count: 1000)).inPieces(of: 100))

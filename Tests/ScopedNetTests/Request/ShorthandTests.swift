@@ -7,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// The options that chain, and the key that makes a POST repeatable.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct ShorthandTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct ShorthandTests {
     @Test func eachSetsItsOption() async throws {
         try await withStage { session, _ async throws in
             let request = session.request("http://h/").timeout(.seconds(5)).retry(.standard).priority(.high).validate(.any)

@@ -5,7 +5,7 @@ import Testing
 
 @_spi(Transport) @testable import ScopedNet
 
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct DecodingFailureTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct DecodingFailureTests {
     private struct Story: Decodable, Sendable {
         var id: Int
         var tags: [String]

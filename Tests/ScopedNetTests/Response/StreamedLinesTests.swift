@@ -6,7 +6,7 @@ import Testing
 @_spi(Transport) @testable import ScopedNet
 
 /// Bodies read line by line.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct StreamedLinesTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct StreamedLinesTests {
     private func lines(_ text: String, piece: Int, limit: Int = 100) throws(LineSplitter.Failure) -> [String] {
         var splitter = LineSplitter(limit: limit)
         var lines: [String] = []

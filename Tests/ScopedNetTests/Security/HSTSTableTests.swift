@@ -6,7 +6,7 @@ import Testing
 
 @testable import ScopedNet
 
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct HSTSTableTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct HSTSTableTests {
     /// By reference: an expectation cannot change a value.
     private final class Table {
         private var value: HSTSTable

@@ -7,7 +7,7 @@ import Testing
 @_spi(Transport) @testable import ScopedNet
 
 /// The JSON coding of a session: values, bodies and error documents are read and written by it, unless a call names another.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct JSONCodingTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct JSONCodingTests {
     private struct Story: Codable, Sendable, Equatable {
         var storyTitle: String
         var createdAt: Date

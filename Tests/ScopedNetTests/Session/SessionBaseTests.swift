@@ -44,7 +44,7 @@ import Testing
         #expect(recorder.warnings.count == 2 && recorder.warnings.last?.contains("'v2'") == true)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aRequestThatIsNeverStartedIsSaid() async throws {
+    @Test(.timeLimit(.minutes(5))) func aRequestThatIsNeverStartedIsSaid() async throws {
         let recorder = Recorder()
         let session = session("http://h/", recorder)
         // Started, or without closures: nothing to say.

@@ -6,7 +6,7 @@ import Testing
 @testable import ScopedNet
 
 /// The values of several requests.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct SessionValuesTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct SessionValuesTests {
     private func requests(_ session: Session, _ count: Int) -> [Request<String>] {
         (0..<count).map { session.request("http://h/\($0)", decoder: .text) }
     }

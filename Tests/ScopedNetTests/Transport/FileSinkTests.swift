@@ -7,7 +7,7 @@ import Testing
 @_spi(Transport) @testable import ScopedNet
 
 /// A file that is discarded by one thread while another one uses it.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct FileSinkTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct FileSinkTests {
     private let folder = TemporaryFolder()
     private var path: String { folder.path + "/file" }
 

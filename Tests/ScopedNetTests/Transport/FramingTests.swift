@@ -5,7 +5,7 @@ import Testing
 @testable import ScopedNet
 
 /// Odd framing, and what becomes of it: the table of `docs/hostile-input.md`, row by row.
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(1)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct FramingTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String
