@@ -6,7 +6,7 @@ public struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
     private let executor = OwnThreadExecutor()
 
     public func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         try await withTaskExecutorPreference(executor) { try await function() }
     }

@@ -16,7 +16,7 @@ final class CacheCopy: Sendable {
     let group: BlockingPool.Group
     /// The time that a copy may stand still.
     let patience: Duration
-    private let visit: CacheVisit
+    private let transaction: CacheTransaction
     private let descriptor: Int32
     private let length: Int64
     private let state = Lock(State())
@@ -24,34 +24,34 @@ final class CacheCopy: Sendable {
     /// Opens the file. Blocks for as long as its disk does.
     ///
     /// - Returns: nil where the cache takes no file now.
-    init?(_ visit: CacheVisit, of path: String, length: Int64) {
-        let copies = visit.cache.copies
-        guard visit.storesFile, copies.admits else { return nil }
+    init?(_ transaction: CacheTransaction, of path: String, length: Int64) {
+        let copies = transaction.cache.copies
+        guard transaction.storesFile, copies.admits else { return nil }
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        self.visit = visit
+        self.transaction = transaction
         self.length = length
         group = .init(copies)
-        patience = max(visit.cache.store.readTimeout, .milliseconds(100))
+        patience = max(transaction.cache.store.readTimeout, .milliseconds(100))
     }
 
     deinit { close(descriptor) }
 
     /// Copies, and stores the copy. Once. Blocks for as long as the disks do.
     func run(while mayGoOn: () -> Bool) {
-        visit.store(file: descriptor, length: length) {
+        transaction.store(file: descriptor, length: length) {
             let isWanted = state.withLock { state in
                 state.pieces = (state.pieces ?? 0) + 1
                 return !state.isGivenUp
             }
-            visit.cache.copies.notePiece()
+            transaction.cache.copies.notePiece()
             return isWanted && mayGoOn()
         }
         let wasGivenUp = state.withLock { state in
             state.isOver = true
             return state.isGivenUp
         }
-        if wasGivenUp { visit.cache.copies.comeBack() }
+        if wasGivenUp { transaction.cache.copies.comeBack() }
     }
 
     /// The pieces that were copied; before the copy has a thread, those of the copies that it waits for.
@@ -62,7 +62,7 @@ final class CacheCopy: Sendable {
 
     var progress: Progress {
         if let pieces = state.withLock({ $0.pieces }) { return .copying(pieces: pieces) }
-        return .waiting(others: visit.cache.copies.pieces)
+        return .waiting(others: transaction.cache.copies.pieces)
     }
 
     /// The run goes on without the copy.
@@ -72,7 +72,7 @@ final class CacheCopy: Sendable {
             state.isGivenUp = true
             return true
         }
-        if isFirst { visit.cache.copies.giveUp() }
+        if isFirst { transaction.cache.copies.giveUp() }
     }
 }
 

@@ -56,11 +56,11 @@ extension ResponseCache {
         guard let key = strategy.key(for: request) else { return false }
         let (found, now) = (cached(key) ?? load(key), clock())
         guard case .forward(let forward) = strategy.decide(request, candidates: found.responses, now: now) else { return false }
-        let visit = CacheVisit(self, key, found, forward)
-        visit.outcome = forward.received(head, requestTime: now, responseTime: now)
-        guard visit.stores else { return false }
-        visit.applyChanges()
-        return visit.store(body, isComplete: true, of: nil)
+        let transaction = CacheTransaction(self, key, found, forward)
+        transaction.outcome = forward.received(head, requestTime: now, responseTime: now)
+        guard transaction.stores else { return false }
+        transaction.applyChanges()
+        return transaction.store(body, isComplete: true, of: nil)
     }
 }
 

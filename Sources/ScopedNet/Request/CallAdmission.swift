@@ -12,7 +12,7 @@ package enum CallAdmission: Equatable, Sendable {
     case refuse
 
     /// Decides about a call of an event, and about the first that says how the run ended.
-    package init(_ gate: RunGate.Admission, bagHasEnded: Bool) {
+    package init(_ gate: RunLifecycle.Admission, bagHasEnded: Bool) {
         switch gate {
         case .refused: self = .refuse
         case .admitted: self = bagHasEnded ? .withdraw : .call
@@ -22,7 +22,7 @@ package enum CallAdmission: Equatable, Sendable {
     /// Decides about a further call that says how the run ended.
     ///
     /// `wasCancelledInBag` is true when, since the outcome was admitted, a bag that the run had been in has cancelled its members.
-    package init(further gate: RunGate.Admission, bagHasEnded: Bool, wasCancelledInBag: Bool) {
+    package init(further gate: RunLifecycle.Admission, bagHasEnded: Bool, wasCancelledInBag: Bool) {
         switch gate {
         case .refused: self = .refuse
         case .admitted: self = bagHasEnded || wasCancelledInBag ? .refuse : .call

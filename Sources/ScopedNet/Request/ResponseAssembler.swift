@@ -1,14 +1,11 @@
 import FoundationEssentials
 
-/// Decides whether a response is accepted, and makes its value: its type is checked, its coding undone, the program's check asked, its body
-/// decoded. Any thread.
+/// Makes the value of a response that is accepted: its coding is undone, the program's check asked, its body decoded. Any thread.
 struct ResponseAssembler {
     let template: RequestTemplate
     let decoder: AnyDecoder
 
     // MARK: Acceptance
-
-    func acceptsStatus(_ status: Int) -> Bool { template.options.validation.accepts(status) }
 
     func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool {
         let types = template.options.validation.contentTypes
@@ -20,18 +17,6 @@ struct ResponseAssembler {
     /// True when it costs nothing to make the value, so that any thread may do it.
     func isImmediate(_ head: ResponseHead?, _ body: Data) -> Bool {
         decoder.isImmediate && template.options.validation.check == nil && (body.isEmpty || head?.appliedCoding == nil)
-    }
-
-    /// The error of a type that is not accepted, with what came of the body.
-    func typeRefusal(_ head: ResponseHead, _ body: Data) -> NetworkError {
-        var error = NetworkError.unacceptableType(head)
-        if let coding = head.appliedCoding {
-            error.body = ContentCoding.decodedPrefix(body, coding: coding, limits: DecodingLimits(maxOutputBytes: template.errorBodyBytes))
-        } else {
-            error.body = body.prefix(template.errorBodyBytes)
-            error.bodyBytes = body.count
-        }
-        return error
     }
 
     /// The error of the program's own check; nil for a response that it takes. `isWanted` is asked just before the program is: a cancel may have come

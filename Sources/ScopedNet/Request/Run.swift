@@ -91,7 +91,7 @@ extension Run {
 
 extension RunCore {
     package var status: Run.Status {
-        let state = gateState
+        let state = lifecycle
         let stage: Run.Status.Stage =
             switch state.phase {
             case .created: .created

@@ -28,7 +28,7 @@ extension RunCore {
 
     func admitFurtherCall() -> Bool {
         StepDoor.pass(.betweenCalls, id)
-        let gate = gateState.admitFurtherCall()
+        let gate = lifecycle.admitFurtherCall()
         guard gate == .admitted else { return false }
         StepDoor.pass(.furtherCallAdmitted, id)
         return CallAdmission(further: gate, bagHasEnded: closedBag != nil, wasCancelledInBag: wasCancelledInBag) == .call
@@ -59,7 +59,7 @@ extension RunCore {
 
     /// Whether a hook may be called: neither the run nor a bag it is in has been cancelled, whatever goes on for others.
     var mayCall: Bool {
-        switch gateState.phase {
+        switch lifecycle.phase {
         case .open, .calling: closedBag == nil
         case .created, .cancelRequested, .ending, .silenced, .ended, .cancelled: false
         }

@@ -56,8 +56,9 @@ extension RunCore {
     }
 
     /// - Returns: true when the run goes on, or ends, because of it.
-    func answersChallenge(_ head: ResponseHead, _ result: TransferResult, _ source: ResponseSource, batch: DeliveryBatch?) -> Bool {
-        guard let state = drive.authentication else { return false }
+    func answersChallenge(_ result: TransferResult, batch: DeliveryBatch?) -> Bool {
+        guard let state = drive.authentication, let head = result.head else { return false }
+        let source = drive.source
         let isChallenged = source != .cache && !state.isDeclined && (head.status == 401 || head.status == 407)
         let step = state.received(
             head, exchange, from: source, mayAsk: !isMuted, mayAskServer: template.options.cache.read != .only)
@@ -177,7 +178,7 @@ extension RunCore {
     private func leaveCache() {
         guard drive.cache != nil else { return }
         drive.cache = nil
-        endFlight()
+        endLeading()
         // Its owner has gone, and those it went on for are on their own way now.
         if isMuted { _ = cancel(reason) }
     }

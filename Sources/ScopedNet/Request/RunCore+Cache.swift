@@ -11,22 +11,26 @@ extension RunCore {
     func enterCache(_ batch: DeliveryBatch? = nil) {
         // The rest of a file is no response that a cache knows.
         guard let cache = session.configuration.cache, drive.download?.asked == nil else { return goOnUncached() }
-        var policy = template.options.cache
-        if drive.authentication?.readsNothingStored == true { policy.read = .none }
         // Its own fields, also where the cache has added to them and begins again.
         let request = CacheRequest(
             method: exchanges.method, url: exchanges.url.string, fields: exchanges.ownHeaders.fields, hasBody: exchanges.body != nil)
-        if hasStream { return enterCache(withStream: request, cache) }
-        let strategy = cache.strategy(policy)
-        guard let key = exchanges.isFirst ? template.cacheKey({ strategy.key(for: request) }) : strategy.key(for: request) else {
-            return goOnUncached()
+        let consumer: CacheInquiry.Consumer = hasStream ? .stream : template.destination != nil ? .file : .memory
+        let entry = CacheInquiry.entry(
+            request, template.options.cache, readsNothing: drive.authentication?.readsNothingStored == true, cache, for: consumer
+        ) { strategy in exchanges.isFirst ? template.cacheKey { strategy.key(for: request) } : strategy.key(for: request) }
+        switch entry {
+        case .pass: goOnUncached()
+        case .refuseStream:
+            let message = "a stream is never read out of the cache, and the network is out of bounds"
+            fail(NetworkError(.invalidOption, phase: .preparing, message: message, runID: id), batch: nil)
+        case .askNothing(let inquiry): carryOut(inquiry.answered(CacheLookupResult(ticket: nil)), inquiry, nil)
+        case .ask(let inquiry): ask(inquiry, batch)
         }
-        // What other methods send is never found, only thrown away.
-        let isSearched = request.method == .get || request.method == .head || policy.keeps(request.method)
-        guard isSearched, policy != .off else {
-            return decide(strategy, request, key, cache, CacheLookupResult(ticket: nil))
-        }
-        if let found = cache.cached(key) { return decide(strategy, request, key, cache, found, batch) }
+    }
+
+    private func ask(_ inquiry: CacheInquiry, _ batch: DeliveryBatch?) {
+        let (cache, key) = (inquiry.cache, inquiry.key)
+        if let found = cache.cached(key) { return carryOut(inquiry.answered(found), inquiry, batch) }
         StepDoor.pass(.cacheAsked, id)
         waitForAnswer { [id] answered in
             cache.load(key) { found in
@@ -35,7 +39,7 @@ extension RunCore {
             }
         } next: { run, found in
             guard let found else { return run.failForDisk() }
-            run.decide(strategy, request, key, cache, found)
+            run.carryOut(inquiry.answered(found), inquiry, nil)
         }
     }
 
@@ -58,34 +62,21 @@ extension RunCore {
         }
     }
 
-    private func decide(
-        _ strategy: CacheStrategy, _ request: CacheRequest, _ key: CacheKey, _ cache: ResponseCache, _ found: CacheLookupResult,
-        _ batch: DeliveryBatch? = nil
-    ) {
-        switch strategy.decide(request, candidates: found.responses, now: cache.clock()) {
-        case .serve(let answer):
-            serve(answer, CacheUse(cache, key, found), isValidated: false, batch: batch)
-        case .serveAndForward(let answer, let forward):
-            if forward.strategy.policy.read == .thenNetwork {
-                drive.cache = CacheVisit(cache, key, found, forward)
-                serveFirst(answer, CacheUse(cache, key, found))
-            } else if template.destination != nil {
-                // A file is written for its caller, once: nobody could refresh it beside, so the server is asked first.
-                drive.cache = CacheVisit(cache, key, found, forward.asked)
-                send(forward.asked)
-            } else {
-                refresh(CacheVisit(cache, key, found, forward, isRefresh: true))
-                serve(answer, CacheUse(cache, key, found), isValidated: false, batch: nil)
-            }
-        case .forward(var forward):
-            // A file has room for a body that memory has not, and is written by the transfer alone: no beginning is joined to it.
-            if template.destination != nil, forward.completing != nil { forward = forward.unconditional }
-            let visit = CacheVisit(cache, key, found, forward)
-            if mayShare(request), !lead(cache, key), follow(visit) { return }
-            drive.cache = visit
-            send(forward)
+    private func carryOut(_ step: CacheInquiry.Step, _ inquiry: CacheInquiry, _ batch: DeliveryBatch?) {
+        switch step {
+        case .serve(let answer, let use): serve(answer, use, isValidated: false, batch: batch)
+        case .serveFirst(let answer, let use, let transaction):
+            drive.cache = transaction
+            serveFirst(answer, use)
+        case .serveAndRefresh(let answer, let use, let transaction):
+            refresh(transaction)
+            serve(answer, use, isValidated: false, batch: nil)
+        case .send(let transaction):
+            if mayShare(inquiry), !lead(inquiry.cache, inquiry.key), follow(transaction) { return }
+            drive.cache = transaction
+            send(transaction.forward)
         case .unavailable(let head, let status):
-            count(.miss, in: cache)
+            count(.miss, in: inquiry.cache)
             note(status)
             // The 504 that RFC 9111 section 5.2.1.7 wants made here is a response only for those who accept it as one.
             if template.options.validation.accepts(head.status) {
@@ -106,7 +97,7 @@ extension RunCore {
         goToNetwork()
     }
 
-    /// A refresh begins here: its visit is made already.
+    /// A refresh begins here: its transaction is made already.
     func goToNetwork() {
         if template.options.waitsForConnectivity, !drive.hasBegun, waitForPath() { return }
         submitAttempt()
@@ -133,9 +124,9 @@ extension RunCore {
     // MARK: Refreshing beside
 
     /// Not in this run: its owner has an answer and may go.
-    private func refresh(_ visit: CacheVisit) {
-        guard visit.cache.beginRefresh(visit.key, visit.found) else { return }
-        let (cache, key) = (visit.cache, visit.key)
+    private func refresh(_ transaction: CacheTransaction) {
+        guard transaction.cache.beginRefresh(transaction.key, transaction.found) else { return }
+        let (cache, key) = (transaction.cache, transaction.key)
         var handlers = RunHandlers()
         handlers.resolve = { _ in cache.endRefresh(key) }
         let run = RunCore(
@@ -148,32 +139,17 @@ extension RunCore {
         // How it came there decides about cookies.
         run.drive.hasJarCookies = drive.hasJarCookies
         run.drive.visits = drive.visits
-        run.drive.cache = visit
+        run.drive.cache = transaction
         _ = agent.add(run)
         run.begin()
     }
 
-    /// A stream reads nothing of what is stored and stores nothing, and what it changes on a server is wrong in the cache all the same.
-    private func enterCache(withStream request: CacheRequest, _ cache: ResponseCache) {
-        var policy = template.options.cache
-        if policy.read == .only || CacheControl(request: request.fields).onlyIfCached {
-            let message = "a stream is never read out of the cache, and the network is out of bounds"
-            return fail(NetworkError(.invalidOption, phase: .preparing, message: message, runID: id), batch: nil)
-        }
-        guard !request.method.isKnownSafe, !policy.keeps(request.method) else { return goToNetwork() }
-        policy.read = .none
-        policy.write = .none
-        let strategy = cache.strategy(policy)
-        guard let key = strategy.key(for: request) else { return goToNetwork() }
-        decide(strategy, request, key, cache, CacheLookupResult(ticket: nil))
-    }
-
     /// *Cached then network*: the stored value is delivered while the server is asked.
     private func serveFirst(_ answer: CachedAnswer, _ use: CacheUse) {
-        guard let visit = drive.cache else { return }
+        guard let transaction = drive.cache else { return }
         let count = use.range(of: answer)?.count ?? 0
         // A file has one content, and the server's is the one.
-        guard let feed, template.destination == nil, count <= template.options.limits.bodyBytes else { return send(visit.forward) }
+        guard let feed, template.destination == nil, count <= template.options.limits.bodyBytes else { return send(transaction.forward) }
         enter(.working)
         BlockingPool.shared.submit(.init(use.cache)) { [self] in
             guard mayGoOn else { return abandonWork() }
@@ -186,7 +162,7 @@ extension RunCore {
                 if let cached { feed.push(.cached(cached), from: self) }
             }
             enter(.idle)
-            send(visit.forward)
+            send(transaction.forward)
         }
     }
 
@@ -194,31 +170,24 @@ extension RunCore {
 
     /// Network thread. Nil: nothing of the cache's concern.
     func cacheDestination(_ head: ResponseHead) -> BodyDestination? {
-        guard let visit = drive.cache else { return nil }
-        let outcome = visit.received(head)
-        // Now: the body may break off, and its owner may go. Whoever has the head finds nothing any more of what it says is wrong.
-        visit.invalidate()
+        guard let transaction = drive.cache else { return nil }
         if hasStream {
-            visit.applyChanges()
-            guard template.options.validation.accepts(head.status) else {
-                // Nobody has this one. Another attempt may follow, whose head says something new; this one's changes are made.
-                visit.outcome = nil
-                drive.cacheStatus = outcome.status
-                return nil
-            }
+            let isAccepted = template.options.validation.accepts(head.status)
+            drive.cacheStatus = transaction.receive(streamed: head, isAccepted: isAccepted)
+            guard isAccepted else { return nil }
             drive.cache = nil
-            note(outcome.status)
+            if let status = drive.cacheStatus { note(status) }
             return nil
         }
-        switch outcome.answer {
-        case .stored, .again: return .memoryPrefix(limit: 0)
-        case .joined:
+        switch transaction.receive(head) {
+        case .discard: return .memoryPrefix(limit: 0)
+        case .join:
             drive.bodyIsValue = true
             return .memory(limit: template.options.limits.bodyBytes)
-        case .received:
+        case .pass:
             // Nobody else will find it in the cache.
-            if !visit.stores {
-                endFlight()
+            if !transaction.stores {
+                endLeading()
                 // Its owner has gone, and those it went on for are on their own way now.
                 if isMuted { _ = cancel(reason) }
             }
@@ -229,31 +198,30 @@ extension RunCore {
     /// An attempt has ended. Network thread.
     ///
     /// - Returns: false when the cache took over.
-    func passThroughCache(_ visit: CacheVisit, _ result: TransferResult, batch: DeliveryBatch?) -> Bool {
-        guard result.error == nil, let outcome = visit.outcome else { return true }
+    func passThroughCache(_ transaction: CacheTransaction, _ result: TransferResult, batch: DeliveryBatch?) -> Bool {
+        guard result.error == nil, let outcome = transaction.outcome else { return true }
         drive.cacheStatus = outcome.status
-        if case .received = outcome.answer, !visit.changesStored { return true }
+        let step = transaction.endStep
+        if case .stand = step, !transaction.changesStored { return true }
         enter(.working)
         block(batch) { [self] in
-            visit.applyChanges()
+            transaction.applyChanges()
             guard mayGoOn else { return abandonWork() }
             enter(.idle)
-            answer(outcome, visit, result)
+            carryOut(step, transaction, result)
         }
         return false
     }
 
-    private func answer(_ outcome: CacheOutcome, _ visit: CacheVisit, _ result: TransferResult) {
-        switch outcome.answer {
-        case .received: conclude(result, batch: nil)
-        case .stored(let answer):
-            // An error that a stale response takes the place of says nothing about it.
-            serve(answer, CacheUse(visit), isValidated: outcome.storage.reason != .staleIsBetter, batch: nil)
-        case .again(let forward): again(forward, visit)
-        case .joined(let head, let pieces):
-            guard let body = visit.joined(pieces, result.body) else {
-                visit.removeCompleted()
-                return again(visit.forward.unconditional, visit)
+    private func carryOut(_ step: CacheTransaction.EndStep, _ transaction: CacheTransaction, _ result: TransferResult) {
+        switch step {
+        case .stand: conclude(result, batch: nil)
+        case .serve(let answer, let isValidated): serve(answer, CacheUse(transaction), isValidated: isValidated, batch: nil)
+        case .again(let forward): again(forward, transaction)
+        case .join(let head, let pieces):
+            guard let body = transaction.joined(pieces, result.body) else {
+                transaction.removeCompleted()
+                return again(transaction.forward.unconditional, transaction)
             }
             var whole = result
             whole.head = ResponseHead(head)
@@ -264,20 +232,20 @@ extension RunCore {
         }
     }
 
-    private func again(_ forward: CacheForward, _ visit: CacheVisit) {
-        visit.begin(forward)
+    private func again(_ forward: CacheForward, _ transaction: CacheTransaction) {
+        transaction.begin(forward)
         send(forward, isRepeated: true)
     }
 
     /// No response came, and nothing is tried again.
     ///
     /// - Returns: false when there is nothing to take its place.
-    func serveInstead(of error: NetworkError) -> Bool {
-        guard let visit = drive.cache, visit.outcome == nil, !visit.isRefresh, error.leavesRoomForTheCache else { return false }
-        switch visit.forward.failed(now: visit.cache.clock()) {
+    func serveInstead(of error: NetworkError?) -> Bool {
+        guard let error, let transaction = drive.cache else { return false }
+        switch transaction.failed(error) {
         case .fail: return false
-        case .stored(let answer):
-            serve(answer, CacheUse(visit), isValidated: false, batch: nil)
+        case .serve(let answer):
+            serve(answer, CacheUse(transaction), isValidated: false, batch: nil)
             return true
         case .unavailable(let head, let status):
             drive.cache = nil
@@ -307,57 +275,20 @@ extension RunCore {
     /// After the value was made, before it is delivered: whoever asks again from within the callback finds it.
     func storeInCache(_ result: TransferResult) {
         guard drive.cache != nil else { return }
-        defer { endFlight() }
-        guard let visit = endVisit(result), result.metrics.bodyBytesReceived == Int64((drive.joined ?? result.body).count) else { return }
-        visit.store(drive.joined ?? result.body, isComplete: result.error == nil, of: result.head)
+        defer { endLeading() }
+        guard let transaction = endTransaction(result), result.metrics.bodyBytesReceived == Int64((drive.joined ?? result.body).count)
+        else { return }
+        transaction.store(drive.joined ?? result.body, isComplete: result.error == nil, of: result.head)
     }
 
     /// Nothing more is asked of the cache.
     ///
     /// - Returns: nil where nothing is to be stored.
-    func endVisit(_ result: TransferResult) -> CacheVisit? {
-        guard let visit = drive.cache else { return nil }
+    func endTransaction(_ result: TransferResult) -> CacheTransaction? {
+        guard let transaction = drive.cache else { return nil }
         drive.cache = nil
-        note(drive.cacheStatus ?? ResponseCache.Status(forward: visit.forward.reason))
-        if !visit.isRefresh, !hasStream, result.error == nil { count(.miss, in: visit.cache) }
-        return visit.stores && mayStoreValue(result) ? visit : nil
-    }
-}
-
-/// What is needed to serve from what was found.
-struct CacheUse: Sendable {
-    let cache: ResponseCache
-    let key: CacheKey
-    let found: CacheLookupResult
-
-    init(_ cache: ResponseCache, _ key: CacheKey, _ found: CacheLookupResult) {
-        self.cache = cache
-        self.key = key
-        self.found = found
-    }
-
-    init(_ visit: CacheVisit) { self.init(visit.cache, visit.key, visit.found) }
-
-    /// The bytes that are served; nil when there are none.
-    func range(of answer: CachedAnswer) -> Range<Int64>? {
-        switch answer.body {
-        case .none: nil
-        case .whole: 0..<Int64(found.entries[answer.candidate].body.length)
-        case .slice(let range): range
-        }
-    }
-}
-
-extension NetworkError {
-    /// No server could be reached, or it broke off before it said anything. A server that is not who it should be is no reason to go on
-    /// with what it once said.
-    fileprivate var leavesRoomForTheCache: Bool {
-        switch code {
-        case .connectivityTimeout, .nameNotResolved, .proxyNotResolved, .connectionRefused, .connectionFailed, .connectionLost,
-            .proxyFailed,
-            .connectTimeout, .firstByteTimeout, .idleTimeout, .queueTimeout, .totalTimeout:
-            response == nil
-        default: false
-        }
+        note(drive.cacheStatus ?? ResponseCache.Status(forward: transaction.forward.reason))
+        if !transaction.isRefresh, !hasStream, result.error == nil { count(.miss, in: transaction.cache) }
+        return transaction.stores && mayStoreValue(result) ? transaction : nil
     }
 }

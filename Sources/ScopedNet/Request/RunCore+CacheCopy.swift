@@ -1,14 +1,14 @@
 /// A downloaded file, on its way into the cache.
 extension RunCore {
-    /// Ends the visit to the cache of a download whose file is in its place. Blocks for as long as the file's disk does.
+    /// Ends the transaction to the cache of a download whose file is in its place. Blocks for as long as the file's disk does.
     ///
     /// - Returns: what is to be copied; nil for nothing.
     func makeCacheCopy(_ result: TransferResult) -> CacheCopy? {
-        guard template.destination != nil, let path = drive.committed?.destination, let visit = endVisit(result) else { return nil }
-        endFlight()
+        guard template.destination != nil, let path = drive.committed?.destination, let transaction = endTransaction(result) else { return nil }
+        endLeading()
         // The file holds the decoded bytes, and the server's are what is stored.
         guard result.head?.contentEncoding == nil else { return nil }
-        return CacheCopy(visit, of: path, length: result.metrics.bodyBytesReceived)
+        return CacheCopy(transaction, of: path, length: result.metrics.bodyBytesReceived)
     }
 
     /// Copies on a thread that is neither the download folder's nor the cache's, and goes on: with the copy, or without it where the cache's disk

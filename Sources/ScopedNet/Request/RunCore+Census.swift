@@ -3,10 +3,10 @@ extension RunCore: CensusMember {
     package var censusState: CensusState {
         var state = CensusState()
         let isRetired = isRetired
-        state.isInFlight = !isRetired && gateState.phase != .created
+        state.isInFlight = !isRetired && lifecycle.phase != .created
         state.isOver = isRetired
         state.text = "\(template.method.rawValue) \(template.url.handle == nil ? "(malformed URL)" : template.url.description), \(status)"
-        if gateState.goesOn { state.text += ", detached: its transfer goes on" }
+        if lifecycle.goesOn { state.text += ", detached: its transfer goes on" }
         if agent.liveRuns().contains(where: { $0 === self }) { state.tables.append("its agent") }
         let bags = [bag].compactMap { $0 } + (ifExtras { $0.bags } ?? [])
         for bag in bags where bag.isHolding(self) { state.tables.append("the bag of \(bag.label)") }
@@ -18,7 +18,7 @@ extension RunCore: CensusMember {
     }
 
     var censusEnding: CensusEnding? {
-        switch gateState.phase {
+        switch lifecycle.phase {
         case .created: .neverStarted
         case .ended: .ended
         case .cancelled: .cancelled(reason)

@@ -18,7 +18,7 @@ extension RunCore {
             return fail(error, batch: nil)
         }
         // A refresh has been through the cache already.
-        if let visit = drive.cache { return send(visit.forward) }
+        if let transaction = drive.cache { return send(transaction.forward) }
         guard session.link.users.acceptsRun else {
             return fail(NetworkError(.shutdown, phase: .preparing, message: "the session was shut down", runID: id), batch: nil)
         }
@@ -115,7 +115,7 @@ extension RunCore {
             }
             beginTotalTime()
         }
-        if let visit = drive.cache { visit.sentAt = visit.cache.clock() }
+        if let transaction = drive.cache { transaction.sentAt = transaction.cache.clock() }
         let transfer = exchange
         enter(.transferring(transfer.id.number))
         StepDoor.pass(.stageStored, id)
@@ -131,7 +131,7 @@ extension RunCore {
 
     /// A cancelled run met the door of its next stage. A detached one whose transfer was stopped still has to leave the agent.
     func abandonWork() {
-        endFlight()
+        endLeading()
         enter(.idle)
         if let held = drive.held { abandon(held) }
         dropDownload { [self] in if isMuted { workEnded() } }
@@ -158,60 +158,89 @@ extension RunCore {
     }
 
     func received(_ result: TransferResult, batch: DeliveryBatch?) {
-        if let visit = drive.cache, !passThroughCache(visit, result, batch: batch) { return }
+        if let transaction = drive.cache, !passThroughCache(transaction, result, batch: batch) { return }
         conclude(result, batch: batch)
     }
 
-    /// A response stands, the server's or a stored one, or an error: it leads on, is tried again, or ends the run.
+    /// A response stands, the server's or a stored one, or an error.
     func conclude(_ result: TransferResult, source: ResponseSource = .network, batch: DeliveryBatch?) {
         drive.source = source
-        if drive.authentication != nil, result.error == nil, let head = result.head, answersChallenge(head, result, source, batch: batch) {
+        judge(result, batch: batch)
+    }
+
+    /// One step after the other, in the order of ``ResponseVerdict``, until one of them takes the response over.
+    ///
+    /// - Parameter declined: the last that has not; it may have asked the program first.
+    func judge(_ result: TransferResult, after declined: ResponseVerdict? = nil, batch: DeliveryBatch?) {
+        let facts = Facts(run: self, result: result)
+        var verdict = ResponseVerdict.next(after: declined, facts)
+        while !carryOut(verdict, result, batch: batch) { verdict = .next(after: verdict, facts) }
+    }
+
+    /// - Returns: false where the step declines.
+    private func carryOut(_ verdict: ResponseVerdict, _ result: TransferResult, batch: DeliveryBatch?) -> Bool {
+        switch verdict {
+        case .challenge: return answersChallenge(result, batch: batch)
+        case .redirect: return redirects(result, batch: batch)
+        case .retry: return retry(result, batch: batch)
+        case .storedResponse: return serveInstead(of: result.error)
+        case .failure:
+            storeInCache(result, batch: batch) { run, batch in run.fail(run.error(of: result), result, batch: batch) }
+        case .status:
+            storeInCache(result, batch: batch) { run, batch in run.fail(run.statusRefusal(result), result, batch: batch) }
+        case .contentType: refuseType(result, batch: batch)
+        case .acceptance:
+            tellOfBody(result, batch: batch)
+            succeed(result, batch: batch)
+        }
+        return true
+    }
+
+    private struct Facts: ResponseFacts {
+        let run: RunCore
+        let result: TransferResult
+        var isResponse: Bool { result.error == nil && result.head != nil }
+        var isRedirection: Bool { result.head.map { (300..<400).contains($0.status) } ?? false }
+        var canAuthenticate: Bool { run.drive.authentication != nil }
+        var isFromNetwork: Bool { run.drive.source == .network }
+        var isPartHeld: Bool { run.isPartHeld }
+        var isStatusAccepted: Bool { result.head.map { run.template.options.validation.accepts($0.status) } ?? false }
+        var isTypeAccepted: Bool { result.head.map { !run.isTypeUnwanted($0, result.body) } ?? false }
+    }
+
+    private func error(of result: TransferResult) -> NetworkError {
+        result.error
+            ?? NetworkError(.badResponse, phase: .receiving, message: "no response head", runID: id, attempt: exchange.attempt)
+    }
+
+    private func statusRefusal(_ result: TransferResult) -> NetworkError {
+        guard let head = result.head else { return error(of: result) }
+        let isExpected = acceptsType(head, isEmpty: result.body.isEmpty)
+        return NetworkError(
+            .unacceptableStatus, phase: .receiving,
+            message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", runID: id,
+            attempt: exchange.attempt, underlying: isExpected ? nil : NetworkError.unacceptableType(head))
+    }
+
+    /// The answer is complete, and of a type that nobody asked for.
+    private func refuseType(_ result: TransferResult, batch: DeliveryBatch?) {
+        tellOfBody(result, batch: batch)
+        storeInCache(result, batch: batch) { run, batch in
+            guard let head = result.head else { return run.fail(run.error(of: result), result, batch: batch) }
+            var error = run.numbered(.unacceptableType(head))
+            if head.appliedCoding == nil { error.bodyBytes = result.body.count }
+            run.fail(error, result, batch: batch)
+        }
+    }
+
+    private func tellOfBody(_ result: TransferResult, batch: DeliveryBatch?) {
+        guard drive.source == .network else {
+            if let head = result.head { feed?.pushHead(head, from: self, batch: batch) }
             return
         }
-        if result.error == nil, let head = result.head, (300..<400).contains(head.status) {
-            if isFollowed(head) { storeInCache(result) }
-            switch redirect(result, head, batch: batch) {
-            case .followed: return
-            case .failed(let error): return fail(error, result, batch: batch)
-            case .deliver: break
-            }
-        }
-        stand(result, batch: batch)
-    }
-
-    /// It leads no further.
-    func stand(_ result: TransferResult, batch: DeliveryBatch?) {
-        if drive.source == .network, !isPartHeld, retry(result, batch: batch) { return }
-        settle(result, batch: batch)
-    }
-
-    /// It is not tried again.
-    func settle(_ result: TransferResult, batch: DeliveryBatch?) {
-        if let error = result.error {
-            if serveInstead(of: error) { return }
-            return storeInCache(result, batch: batch) { $0.fail(error, result, batch: $1) }
-        }
-        guard let head = result.head else {
-            let error = NetworkError(
-                .badResponse, phase: .receiving, message: "no response head", runID: id, attempt: exchange.attempt)
-            return fail(error, result, batch: batch)
-        }
-        if !template.options.validation.accepts(head.status) {
-            let isExpected = acceptsType(head, isEmpty: result.body.isEmpty)
-            let error = NetworkError(
-                .unacceptableStatus, phase: .receiving,
-                message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", runID: id,
-                attempt: exchange.attempt, underlying: isExpected ? nil : NetworkError.unacceptableType(head))
-            return storeInCache(result, batch: batch) { $0.fail(error, result, batch: $1) }
-        }
-        if drive.source == .network {
-            feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, batch: batch)
-            feed?.pushFinalProgress(
-                result.metrics, offset: drive.download?.offset ?? 0, hasBody: exchange.body != nil, from: self, batch: batch)
-        } else {
-            feed?.pushHead(head, from: self, batch: batch)
-        }
-        succeed(result, batch: batch)
+        feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, batch: batch)
+        feed?.pushFinalProgress(
+            result.metrics, offset: drive.download?.offset ?? 0, hasBody: exchange.body != nil, from: self, batch: batch)
     }
 
     private func succeed(_ result: TransferResult, batch: DeliveryBatch?) {
@@ -282,7 +311,7 @@ extension RunCore {
     }
 
     func fail(_ error: NetworkError, _ result: TransferResult? = nil, batch: DeliveryBatch?) {
-        endFlight()
+        endLeading()
         var error = error
         error.response = result?.head ?? error.response
         guard let ending = drive.download?.ending else { return finish(failing: error, result, batch: batch) }
@@ -319,6 +348,19 @@ extension RunCore {
     // MARK: Redirects
 
     private enum RedirectStep { case followed, deliver, failed(NetworkError) }
+
+    /// - Returns: false where the 3xx leads nowhere, and is a response like all others.
+    private func redirects(_ result: TransferResult, batch: DeliveryBatch?) -> Bool {
+        guard let head = result.head else { return false }
+        if isFollowed(head) { storeInCache(result) }
+        switch redirect(result, head, batch: batch) {
+        case .followed: return true
+        case .deliver: return false
+        case .failed(let error):
+            fail(error, result, batch: batch)
+            return true
+        }
+    }
 
     /// Whether this response leads on, or is refused because of where it leads; any other is a response like all others.
     func isFollowed(_ head: ResponseHead) -> Bool {
@@ -395,7 +437,6 @@ extension RunCore {
     // MARK: Retries
 
     private func retry(_ result: TransferResult, batch: DeliveryBatch?) -> Bool {
-        if result.error == nil, let head = result.head, template.options.validation.accepts(head.status) { return false }
         guard let outcome = RetryPolicy.Context.Outcome(result, accepts: template.options.validation.statuses) else { return false }
         let policy = template.options.retry
         let now = Duration.nanoseconds(Int64(clamping: session.timing.now()))

@@ -3,27 +3,18 @@ import Synchronization
 
 /// How the run leaves the agent.
 extension RunCore {
-    // A cancelled run leaves the agent when its last word is said and no work goes on; whichever is last takes it out.
-    private static let said: UInt8 = 1
-    private static let workOver: UInt8 = 2
-    /// Its bag counts it among those that are being delivered.
-    private static let counted: UInt8 = 4
-
     /// After a cancellation: nothing is left to be called.
     func lastWordSaid(onLane: Bool = false) {
         if noteLastWord() { retire(onLane: onLane) }
     }
 
     /// - Returns: true when the run is to leave the agent now.
-    func noteLastWord() -> Bool {
-        let parts = departure.bitwiseOr(Self.said, ordering: .sequentiallyConsistent).newValue
-        return parts & Self.workOver != 0 || !isMuted
-    }
+    func noteLastWord() -> Bool { step { $0.sayLastWord() } == .retire }
 
     /// Before the run leaves its bags for its last calls.
     func beginDelivery() {
         if let bag {
-            departure.bitwiseOr(Self.counted, ordering: .sequentiallyConsistent)
+            step { $0.count() }
             bag.beginDelivery()
         }
         beginDeliveryInFurtherBags()
@@ -31,8 +22,7 @@ extension RunCore {
 
     /// The work of a muted run came to its end or was stopped.
     func workEnded(onLane: Bool = false) {
-        let parts = departure.bitwiseOr(Self.workOver, ordering: .sequentiallyConsistent).newValue
-        if parts & Self.said != 0 { retire(onLane: onLane) }
+        if step({ $0.endWork() }) == .retire { retire(onLane: onLane) }
     }
 
     /// The run's last step: no user code of it is pending.
@@ -60,9 +50,9 @@ extension RunCore {
     /// - Returns: true for the one who is to take the run out of the agent.
     func noteRetired() -> Bool {
         StepDoor.pass(.beforeEnd, id)
-        guard !retired.exchange(true, ordering: .sequentiallyConsistent) else { return false }
-        if departure.load(ordering: .sequentiallyConsistent) & Self.counted != 0 { bag?.endDelivery() }
-        endFlight()
+        guard step({ $0.retire() }) == .leave else { return false }
+        if lifecycle.isCounted { bag?.endDelivery() }
+        endLeading()
         releaseTarget()
         dropExtras()
         return true

@@ -10,7 +10,7 @@ extension RunCore {
             exchanges.setOptions(options)
         }
         // Cancelled meanwhile, when there was nothing to take away yet.
-        if gateState.isOver { dropHooks() }
+        if lifecycle.isOver { dropHooks() }
     }
 
     /// With the closures (G6).

@@ -28,7 +28,7 @@ extension RunCore: CoalescedMember {
 
     func followersHaveGone() {
         // Also one whose callback is running still: it is about to be cancelled.
-        if gateState.goesOn { _ = cancel(reason) }
+        if lifecycle.goesOn { _ = cancel(reason) }
     }
 }
 

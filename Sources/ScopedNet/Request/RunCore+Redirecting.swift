@@ -136,7 +136,7 @@ extension RunCore {
     /// The 3xx is the result. Its body was not meant for anybody, and so is in memory.
     private func stop(at hop: Hop) {
         let result = hop.result
-        guard template.options.validation.accepts(hop.head.status) else { return stand(result, batch: nil) }
+        guard template.options.validation.accepts(hop.head.status) else { return judge(result, after: .redirect, batch: nil) }
         guard drive.source != .network || result.metrics.bodyBytesReceived <= Int64(result.body.count) else {
             let message = "the response body exceeds \(template.options.limits.bodyBytes) bytes"
             return fail(NetworkError(.bodyTooLarge, phase: .receiving, message: message, runID: id), result, batch: nil)
@@ -149,9 +149,9 @@ extension RunCore {
         }
         let isAsked = askForFile(hop.head) { run, place in
             run.drive.file = FileSink(place)
-            run.stand(result, batch: nil)
+            run.judge(result, after: .redirect, batch: nil)
         }
-        if !isAsked { stand(result, batch: nil) }
+        if !isAsked { judge(result, after: .redirect, batch: nil) }
     }
 }
 

@@ -39,7 +39,7 @@ extension RunCore {
             guard case .new(let body)? = answer else {
                 let reason = RedirectPolicy.Reason.bodyNotReplayable.description
                 run.feed?.push(observed: .retryDecided(reason: reason, after: nil), from: run)
-                return run.settle(result, batch: nil)
+                return run.judge(result, after: .retry, batch: nil)
             }
             do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result, batch: nil) }
             run.again(timing)

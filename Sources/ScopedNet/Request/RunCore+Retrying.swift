@@ -15,7 +15,7 @@ extension RunCore {
         guard let question = question({ $0.retry }, proposal) else { return false }
         ask(question) { (run: RunCore, answer: RequestHooks.RetryAnswer?) in
             let decision = (answer ?? .asDecided).decision(instead: decision)
-            if !run.carryOut(decision, context, result, batch: nil) { run.settle(result, batch: nil) }
+            if !run.carryOut(decision, context, result, batch: nil) { run.judge(result, after: .retry, batch: nil) }
         }
         return true
     }

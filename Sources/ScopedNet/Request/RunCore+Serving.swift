@@ -63,7 +63,7 @@ extension RunCore {
     ) {
         if !drive.isRefresh { count(isValidated ? .validation : .hit, in: use.cache, savedBytes: savedBytes) }
         drive.cache = nil
-        endFlight()
+        endLeading()
         var status = answer.status
         status.isCollapsed = drive.isCollapsed
         note(status)
@@ -119,7 +119,7 @@ extension RunCore {
         use.cache.store.remove(use.found.entries[index])
         enter(.idle)
         drive.cache = nil
-        endFlight()
+        endLeading()
         enterCache()
     }
 }

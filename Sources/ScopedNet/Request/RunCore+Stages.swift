@@ -32,16 +32,12 @@ extension RunCore {
 
     /// - Returns: true when this changed something.
     func setSuspended(_ value: Bool) -> Bool {
-        guard mayGoOn, !(value && worksForOthers) else { return false }
+        guard mayGoOn else { return false }
         StepDoor.pass(.suspensionAsked, id)
-        guard suspended.exchange(value, ordering: .sequentiallyConsistent) != value else { return false }
-        // Cancelled meanwhile: it goes on for others, who did not suspend it, and nobody is left to resume it.
-        if value, worksForOthers {
-            _ = setSuspended(false)
-            return false
-        }
+        let isDetached = template.options.release == .detached
+        guard step({ $0.setSuspended(value, isDetached: isDetached) }) == .changed else { return false }
         // Others do not wait for what its owner holds up.
-        if value { endFlight() }
+        if value { endLeading() }
         feed?.push(observed: value ? .suspended : .resumed, from: self)
         switch stage {
         case .transferring(let number): applySuspension(TransferID(number: number))
@@ -64,7 +60,7 @@ extension RunCore {
         }
     }
 
-    var isSuspended: Bool { suspended.load(ordering: .sequentiallyConsistent) }
+    var isSuspended: Bool { lifecycle.isSuspended }
 }
 
 extension TransferID {

@@ -66,7 +66,7 @@ extension RunCore {
 
     /// The value of a stored response, for the first of two deliveries; nil when nobody wants it or it cannot be made.
     func makeCached(_ result: TransferResult) -> AnyResponse? {
-        guard interest.contains(.cached) else { return nil }
+        guard interest.contains(.cached), let head = result.head, acceptsType(head, isEmpty: result.body.isEmpty) else { return nil }
         do throws(NetworkError) { return try makeResponse(result) } catch { return nil }
     }
 
@@ -75,10 +75,6 @@ extension RunCore {
             throw NetworkError(.badResponse, phase: .receiving, message: "no response head")
         }
         let assembler = assembler
-        if isTypeUnwanted(head, result.body) {
-            drive.file?.discard()
-            throw assembler.typeRefusal(head, result.body)
-        }
         let file = isFile ? try commitFile(head) : nil
         let body = file == nil ? try assembler.decodedBody(result.body, head) : Data()
         drive.decodedBytes = file.map { Int(clamping: $0.count) } ?? (result.body.isEmpty ? nil : body.count)
@@ -93,17 +89,15 @@ extension RunCore {
         assembler.programsRefusal(head, body) { mayGoOn }
     }
 
-    private func isTypeUnwanted(_ head: ResponseHead, _ body: Data) -> Bool {
-        // In its place, the file was of the right type.
-        guard drive.commitOutcome == nil else { return false }
-        return drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0)
+    func isTypeUnwanted(_ head: ResponseHead, _ body: Data) -> Bool {
+         drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0)
     }
 
     func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool { assembler.acceptsType(head, isEmpty: isEmpty) }
 
     /// The file of a complete response of the type that is wanted, to be put in its place; nil where there is none.
     func fileToCommit(_ result: TransferResult) -> FileCommit? {
-        guard isFile, !worksForOthers, let head = result.head, !isTypeUnwanted(head, result.body),
+        guard isFile, !worksForOthers, let head = result.head,
             // An empty body never reached the sink.
             let file = drive.file ?? downloadPlace(head).map({ FileSink($0) })
         else { return nil }
@@ -130,5 +124,5 @@ extension RunCore {
     }
 
     /// The result once the run has ended; nil before and after a cancellation. Any thread.
-    package var result: RunOutcome? { gateState.phase == .ended ? outcome : nil }
+    package var result: RunOutcome? { lifecycle.phase == .ended ? outcome : nil }
 }

@@ -27,15 +27,10 @@ package final class RunCore: AgentEntry, @unchecked Sendable {
     let stream: BodyStream?
 
     // Atomic.
-    private let gate = Atomic<UInt32>(RunGate().word)
+    private let lifecycleWord = Atomic<UInt64>(RunLifecycle().word)
     let stageWord = Atomic<UInt64>(RunStage.idle.word)
-    let suspended = Atomic<Bool>(false)
-    let retired = Atomic<Bool>(false)
-    let departure = Atomic<UInt8>(0)
     let extras = RunExtras.Slot()
-    /// Others may wait for what it is getting.
-    let leadsFlight = Atomic<Bool>(false)
-    /// The highest level among those others, or zero.
+    /// The highest level among those who wait for what it is getting, or zero.
     let followersLevel = Atomic<UInt8>(0)
     let attemptCounter = Atomic<Int>(1)
     /// How far it has come, for the error of a cancelled run. Beyond `queued` a server may know of it.
@@ -68,7 +63,7 @@ package final class RunCore: AgentEntry, @unchecked Sendable {
         var download: DownloadSession?
         var hasBegun = false
         /// While an exchange is on its way through the cache to the server.
-        var cache: CacheVisit?
+        var cache: CacheTransaction?
         var cacheStatus: ResponseCache.Status?
         /// It refreshes what its owner has been given already.
         var isRefresh = false
@@ -109,7 +104,7 @@ package final class RunCore: AgentEntry, @unchecked Sendable {
     override var ending: (@Sendable () async -> Void)? { { [self] in await agent.ended(self) } }
     override var repeatStrategy: RepeatStrategy { template.options.repeats.strategy }
     override var tag: String? { template.options.tag }
-    override package var isRetired: Bool { retired.load(ordering: .sequentiallyConsistent) }
+    override package var isRetired: Bool { lifecycle.isRetired }
     override func didEnter() { countStart() }
     override func uses(_ link: TransportLink) -> Bool { session.link === link }
 
@@ -162,26 +157,26 @@ package final class RunCore: AgentEntry, @unchecked Sendable {
     package var exchangeID: TransferID { exchanges.id }
     package var admissionKey: AdmissionKey { exchanges.admissionKey }
 
-    // MARK: The gate
+    // MARK: The lifecycle
+
+    package var lifecycle: RunLifecycle { RunLifecycle(word: lifecycleWord.load(ordering: .sequentiallyConsistent)) }
 
     @inline(__always)
-    func step<Action>(_ transition: (inout RunGate) -> Action) -> Action {
-        var word = gate.load(ordering: .sequentiallyConsistent)
+    func step<Action>(_ transition: (inout RunLifecycle) -> Action) -> Action {
+        var word = lifecycleWord.load(ordering: .sequentiallyConsistent)
         while true {
-            var state = RunGate(word: word)
+            var state = RunLifecycle(word: word)
             let action = transition(&state)
             let next = state.word
             if next == word { return action }
-            let (exchanged, original) = gate.compareExchange(expected: word, desired: next, ordering: .sequentiallyConsistent)
+            let (exchanged, original) = lifecycleWord.compareExchange(expected: word, desired: next, ordering: .sequentiallyConsistent)
             if exchanged { return action }
             word = original
         }
     }
 
-    package var gateState: RunGate { RunGate(word: gate.load(ordering: .sequentiallyConsistent)) }
-
     /// The gates are closed and the transfer goes on (see ``ReleaseStrategy/detached``).
-    var isMuted: Bool { gateState.isMuted }
+    var isMuted: Bool { lifecycle.isMuted }
 
     /// Cancelled, and at work for others who wait for the same response: nothing is made of it here.
     var worksForOthers: Bool { isMuted && template.options.release != .detached }
@@ -195,7 +190,7 @@ package final class RunCore: AgentEntry, @unchecked Sendable {
     /// Asked before each stage: a cancelled run goes no further (G5), unless it is detached. Nor does one whose bag has ended, however many
     /// members that has: the bag's end will get to it.
     package var mayGoOn: Bool {
-        let state = gateState
+        let state = lifecycle
         guard state.mayGoOn, !state.isOver, template.options.release != .detached else { return state.mayGoOn }
         return closedBag == nil || leadsOthers
     }
@@ -252,6 +247,6 @@ package final class RunCore: AgentEntry, @unchecked Sendable {
     func startGate() -> Bool { step { $0.start() } == .proceed }
 
     var reason: CancelReason {
-        CancelReason(CancelReason.Name(rawValue: gateState.reason) ?? .explicit)
+        CancelReason(CancelReason.Name(rawValue: lifecycle.reason) ?? .explicit)
     }
 }

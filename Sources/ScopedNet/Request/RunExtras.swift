@@ -110,7 +110,7 @@ extension RunCore {
             return false
         }
         // It ended while it was being put in.
-        if gateState.isOver || gateState.isEnding {
+        if lifecycle.isOver || lifecycle.isEnding {
             link.leaveBag()
             return false
         }

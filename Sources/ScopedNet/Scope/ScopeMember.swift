@@ -268,7 +268,7 @@ package final class BagStorage: Sendable {
         return summary
     }
 
-    private static func end(_ bags: inout [BagStorage], _ reason: CancelReason) {
+    fileprivate static func end(_ bags: inout [BagStorage], _ reason: CancelReason) {
         var next = 0
         while next < bags.count {
             let bag = bags[next]
@@ -352,37 +352,35 @@ private struct TakenList: @unchecked Sendable {
     let head: Unmanaged<ScopeMember>?
     let count: Int
 
-    /// Cancels all members, and gives the bags among them to `children`, which the caller ends.
-    ///
-    /// All of them are cancelled before anything is torn down: a closure released here may look at its siblings.
+    /// Cancels all members on this thread, and gives the bags among them to `children`, which the caller ends.
     func cancel(_ reason: CancelReason, _ children: inout [BagStorage]) -> DeallocBag.CancelSummary {
-        StepDoor.pass(.listTaken, 0)
         var summary = DeallocBag.CancelSummary()
-        var doomed: [(member: ScopeMember, aftermath: ScopeMember.Aftermath)] = []
-        var next = head
-        while let reference = next {
-            let member = reference.takeRetainedValue()
-            next = member.next
-            member.next = nil
-            member.previous = nil
-            let (result, aftermath) = member.closeGate(reason)
-            summary.add(result)
-            if aftermath != .none { doomed.append((member, aftermath)) }
-        }
-        StepDoor.pass(.gatesShut, 0)
-        for (member, aftermath) in doomed {
-            if let bag = member.asBag { children.append(bag) } else { member.settle(aftermath, reason) }
-        }
+        // One by one: each has said its last word, or handed it on, before the next is looked at.
+        for piece in shutGates(reason, &summary) { piece.settle(reason, together: false, &children) }
         return summary
     }
 
     /// The same for very many members, on as many threads as there are cores.
     func cancelInBackground(_ reason: CancelReason) {
-        WorkPool.shared.submit([{ WorkPool.shared.submit(shutGates(reason).map { piece in { piece.settle(reason) } }) }])
+        WorkPool.shared.submit([
+            {
+                var summary = DeallocBag.CancelSummary()
+                let jobs = shutGates(reason, &summary).map { piece in
+                    { @Sendable in
+                        var children: [BagStorage] = []
+                        piece.settle(reason, together: true, &children)
+                        BagStorage.end(&children, reason)
+                    }
+                }
+                WorkPool.shared.submit(jobs)
+            }
+        ])
     }
 
+    /// All members are cancelled before anything is torn down: a closure released by one may look at its siblings.
+    ///
     /// - Returns: the list in pieces, with what is left to do noted in each member.
-    private func shutGates(_ reason: CancelReason) -> [TakenList] {
+    private func shutGates(_ reason: CancelReason, _ summary: inout DeallocBag.CancelSummary) -> [TakenList] {
         StepDoor.pass(.listTaken, 0)
         var pieces: [TakenList] = []
         var next = head
@@ -391,7 +389,9 @@ private struct TakenList: @unchecked Sendable {
             let size = min(left, Self.piece)
             for _ in 0..<size {
                 next = next?._withUnsafeGuaranteedRef { member in
-                    member.aftermath = member.closeGate(reason).aftermath
+                    let (result, aftermath) = member.closeGate(reason)
+                    summary.add(result)
+                    member.aftermath = aftermath
                     return member.next
                 }
             }
@@ -402,19 +402,21 @@ private struct TakenList: @unchecked Sendable {
         return pieces
     }
 
-    /// The gates are closed. Each member is let go soon after it was last looked at, while it is still in the processor's cache.
-    private func settle(_ reason: CancelReason) {
+    /// The gates are closed. With `together`, members of one kind share a round of the locks, and each is let go soon after it was last looked at,
+    /// while it is still in the processor's cache.
+    private func settle(_ reason: CancelReason, together: Bool, _ children: inout [BagStorage]) {
         var group: (any ScopeGroup.Type)?
         var members: [ScopeMember] = []
-        members.reserveCapacity(Self.batch)
         var next = head
         for _ in 0..<count {
             guard let member = next?.takeRetainedValue() else { break }
             next = member.next
             member.next = nil
             member.previous = nil
-            member.forgetBag()
-            if member.aftermath == .tearDown, let its = member.group {
+            if let bag = member.asBag {
+                if member.aftermath != .none { children.append(bag) }
+            } else if together, member.aftermath == .tearDown, let its = member.group {
+                member.forgetBag()
                 if its != group || members.count == Self.batch {
                     group?.tearDown(moving: &members)
                     group = its

@@ -33,6 +33,10 @@ struct MachineMutants {
         "CancelAction": ["tearDown", "leaveToCaller", "tooLate", "stopWork", "alreadyEnded"],
         "Admission": ["admitted", "refused"],
         "CallEndAction": ["goOn", "tearDown"],
+        "SuspensionAction": ["changed", "unchanged"],
+        "EndLeadingAction": ["tellOthers", "nothing"],
+        "DepartureAction": ["wait", "retire"],
+        "RetireAction": ["leave", "alreadyLeft"],
         "ConfirmAction": ["keep", "unlink"],
         "CloseAction": ["unlink", "leaveToInserter", "nothing"],
         "Bool": ["true", "false"],
@@ -130,6 +134,9 @@ struct MachineMutants {
         // Reason, goesOn, and what is computed from them.
         if text.contains("self.reason = reason") {
             text = text.replacing("self.reason = reason", with: "if !mutated(\(add("the reason is lost")), true) { self.reason = reason }")
+        }
+        text = text.replacing(/^(\s*)(is(?:Suspended|Leading|Silent|WorkOver|Counted|Retired) = (?:true|false|value))$/) { match in
+            "\(match.1)if !mutated(\(add("not \(match.2)")), true) { \(match.2) }"
         }
         text = text.replacing(/goesOn = (goesOn && keepsWork|keepsWork|false)/) { match in
             var expression = String(match.1)

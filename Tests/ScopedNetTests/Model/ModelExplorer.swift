@@ -112,7 +112,7 @@ struct Explorer {
     /// In every state: after a cancel returned, whatever it could not take back is being taken back by the thread that put it there.
     private func stateViolation(_ state: ModelState) -> Violation {
         for run in 0..<2 {
-            guard state.runs[run].isHalted || state.runs[run].retired else { continue }
+            guard state.runs[run].isHalted || state.runs[run].life.isRetired else { continue }
             let timers = state.runs[run].queueTimers | state.runs[run].retryTimers
             var isRunning = false
             if state.runs[run].isHalted {
@@ -151,8 +151,8 @@ struct Explorer {
     }
 
     private func finalViolation(_ state: ModelState, _ run: Int) -> Violation? {
-        guard state.runs[run].gate.isOver else { return .neverEnded }
-        if state.runs[run].gate.phase == .cancelled, !setup.canCancel { return .cancelledByNobody }
+        guard state.runs[run].life.isOver else { return .neverEnded }
+        if state.runs[run].life.phase == .cancelled, !setup.canCancel { return .cancelledByNobody }
         if setup.hasOnEnd, state.runs[run].ends != 1 { return .noOnEnd }
         if !setup.canCancel, state.runs[run].furtherCalls != setup.closures - 1 { return .callMissing }
         if setup.release == .detached, state.runs[run].driver == .over, !state.runs[run].mayStop { return .detachedStopped }
@@ -163,7 +163,7 @@ struct Explorer {
         if state.runs[run].waiting != 0 { return .queueNotLeft }
         if state.runs[run].queueTimers | state.runs[run].retryTimers != 0 { return .timerLeft }
         for index in 1..<5 where state.runs[run].transfers[index].phase == .running { return .transferLeft }
-        if state.runs[run].gate.phase == .ended, state.runs[run].successes + state.runs[run].failures != 1 { return .neverEnded }
+        if state.runs[run].life.phase == .ended, state.runs[run].successes + state.runs[run].failures != 1 { return .neverEnded }
         return nil
     }
 

@@ -18,7 +18,7 @@ enum Label: UInt8, CaseIterable {
     // RunCore.abortStage
     case abortRead, abortQueue, abortTransfer, abortWaits
     // stopWork, lastWordSaid, workEnded, retire
-    case stopLook, stopAborted, workEnded, said, saidLook, retire, retireRare, retireAgent
+    case stopLook, stopAborted, workEnded, said, retire, retireRare, retireAgent
     // submitAttempt
     case submitLook, submitStore, submitEnter, queueTimer, queueTimerStore, queueTimerNote, queueTimerLook, queueTimerDrop,
         queueLook
@@ -127,7 +127,7 @@ struct Machine {
 
     /// One step: the gate's word and the bags' only ever go one way, so what is read is what held when the gate was read.
     private var mayGoOn: Bool {
-        let gate = s.runs[r].gate
+        let gate = s.runs[r].life
         guard gate.mayGoOn, !gate.isOver, c.release != .detached else { return gate.mayGoOn }
         return !closedBag
     }
@@ -163,7 +163,7 @@ struct Machine {
         case .tearDown, .destroy, .destroyed, .tearLook, .tearAborted, .tearSay: return tearDown(label)
         case .leaveOwn, .leaveClearing, .leaveRemove, .leaveRare, .leaveFurther: return leave(label)
         case .abortRead, .abortQueue, .abortTransfer, .abortWaits: return abort(label)
-        case .stopLook, .stopAborted, .workEnded, .said, .saidLook, .retire, .retireRare, .retireAgent: return depart(label)
+        case .stopLook, .stopAborted, .workEnded, .said, .retire, .retireRare, .retireAgent: return depart(label)
         case .submitLook, .submitStore, .submitEnter, .queueTimer, .queueTimerStore, .queueTimerNote, .queueTimerLook,
             .queueTimerDrop,
             .queueLook, .queueTake:
@@ -232,7 +232,7 @@ struct Machine {
             call(.cancelGate, then: .startRefused)
         case .startRefused: ret()
         case .startGate:
-            guard s.runs[r].gate.start() == .proceed else {
+            guard s.runs[r].life.start() == .proceed else {
                 ret()
                 return true
             }
@@ -449,7 +449,7 @@ struct Machine {
         let run = Int(index / 2)
         if !keepsWork(s.threads[t].reason) { s.runs[run].mayStop = true }
         s.runs[run].memberships[Int(index % 2)] = .none
-        switch s.runs[run].gate.cancel(reason: s.threads[t].reason, keepsWork: keepsWork(s.threads[t].reason)) {
+        switch s.runs[run].life.cancel(reason: s.threads[t].reason, keepsWork: keepsWork(s.threads[t].reason)) {
         case .tearDown:
             s.threads[t].doomed |= 1 << index
             noteReason(run, s.threads[t].reason)
@@ -497,10 +497,10 @@ struct Machine {
                 let isMine = c.bag(link) == b && s.runs[run].wasListed & 1 << UInt8(link) != 0
                 let wasTaken = s.threads[t].taken & 1 << UInt8(run * 2 + link) != 0
                 // It had left the bag for its last calls, or was in the list that was taken: no further one begins.
-                if s.threads[t].past & 1 << UInt8(run * 2 + link) != 0, s.runs[run].gate.isEnding { s.runs[run].isHushed = true }
+                if s.threads[t].past & 1 << UInt8(run * 2 + link) != 0, s.runs[run].life.isEnding { s.runs[run].isHushed = true }
                 guard isEnd ? isMine : wasTaken else { continue }
                 s.runs[run].isSilencedByBag = s.runs[run].isSilencedByBag || isEnd
-                if wasTaken, c.roles[t] != .endBagDeferred, !s.runs[run].gate.mayGoOn, s.runs[run].gate.phase != .ended {
+                if wasTaken, c.roles[t] != .endBagDeferred, !s.runs[run].life.mayGoOn, s.runs[run].life.phase != .ended {
                     s.runs[run].isHalted = true
                     s.runs[run].isHushed = true
                 }
@@ -517,7 +517,7 @@ struct Machine {
             jump(.joinInsert)
         case .joinInsert:
             // `addExtra`: a run that left the agent meanwhile drops what it has here.
-            if s.runs[r].retired { dropExtras() }
+            if s.runs[r].life.isRetired { dropExtras() }
             s.threads[t].link = 1
             call(.insertLook, then: .joinInserted)
         case .joinInserted:
@@ -529,7 +529,7 @@ struct Machine {
             call(.cancelGate, then: .joinCancelled)
         case .joinCancelled: ret()
         case .joinLook:
-            let gate = s.runs[r].gate
+            let gate = s.runs[r].life
             jump((gate.isOver || gate.isEnding) && flaw != .joinForgetsEnding ? .joinLeave : .done)
             if s.threads[t].frames[top] == .done { ret() }
         case .joinLeave:
@@ -558,11 +558,11 @@ struct Machine {
         case .cancelGate:
             guard s.runs[r].isHeld || s.runs[r].retirements > 0 || s.runs[r].isKeyed else { return false }
             let reason = s.threads[t].reason
-            let keeps = flaw == .stopIsNotLatched && s.runs[r].gate.isMuted ? true : keepsWork(reason)
-            let wasMuted = s.runs[r].gate.isMuted
+            let keeps = flaw == .stopIsNotLatched && s.runs[r].life.isMuted ? true : keepsWork(reason)
+            let wasMuted = s.runs[r].life.isMuted
             if !keepsWork(reason) { s.runs[r].mayStop = true }
             let wasAdmitted = s.runs[r].isAdmitted
-            switch s.runs[r].gate.cancel(reason: reason, keepsWork: keeps) {
+            switch s.runs[r].life.cancel(reason: reason, keepsWork: keeps) {
             case .tearDown:
                 s.threads[t].result = 1
                 noteReason(r, reason)
@@ -590,7 +590,7 @@ struct Machine {
         case .cancelReturn:
             if s.threads[t].result != 2 { s.runs[r].isSilent = true }
             s.runs[r].isHushed = true
-            if !s.runs[r].gate.isEnding, s.runs[r].gate.phase != .ended {
+            if !s.runs[r].life.isEnding, s.runs[r].life.phase != .ended {
                 if !keepsWork(s.threads[t].reason) { s.runs[r].isHalted = true }
             }
             ret()
@@ -619,7 +619,7 @@ struct Machine {
             s.runs[r].isDestroying = false
             jump(.tearLook)
         case .tearLook:
-            if s.runs[r].gate.isMuted { jump(.tearSay) } else { call(.abortRead, then: .tearSay) }
+            if s.runs[r].life.isMuted { jump(.tearSay) } else { call(.abortRead, then: .tearSay) }
         case .tearSay:
             if c.hasOnEnd || c.hasProgress {
                 push(3)
@@ -691,19 +691,14 @@ struct Machine {
             if mayGoOn { ret() } else { call(.abortRead, then: .stopAborted) }
         case .stopAborted: jump(.workEnded)
         case .workEnded:
-            s.runs[r].departure |= 2
-            if flaw == .retiresBeforeLastWord || s.runs[r].departure & 1 != 0 { jump(.retire) } else { ret() }
+            if s.runs[r].life.endWork() == .retire || flaw == .retiresBeforeLastWord { jump(.retire) } else { ret() }
         case .said:
-            s.runs[r].departure |= 1
-            jump(s.runs[r].departure & 2 != 0 ? .retire : .saidLook)
-        case .saidLook:
-            if s.runs[r].gate.isMuted { ret() } else { jump(.retire) }
+            if s.runs[r].life.sayLastWord() == .retire { jump(.retire) } else { ret() }
         case .retire:
-            if s.runs[r].retired, flaw != .retiresTwice {
+            if s.runs[r].life.retire() == .alreadyLeft, flaw != .retiresTwice {
                 ret()
                 return true
             }
-            s.runs[r].retired = true
             jump(.retireRare)
         case .retireRare:
             dropExtras()
@@ -757,7 +752,7 @@ struct Machine {
             s.runs[r].waits |= bit(s.threads[t].exchange)
             jump(.queueTimerNote)
         case .queueTimerNote:
-            if s.runs[r].retired { dropExtras() }
+            if s.runs[r].life.isRetired { dropExtras() }
             jump(.queueTimerLook)
         case .queueTimerLook:
             let isMine = flaw == .queueTimerIsAnybodys ? stageIsQueued : stage == .queued(UInt64(s.threads[t].exchange))
@@ -819,13 +814,13 @@ struct Machine {
             }
             stageBegins()
             jump(.beginSuspended)
-        case .beginSuspended: jump(s.runs[r].suspended ? .beginPark : .beginWait)
+        case .beginSuspended: jump(s.runs[r].life.isSuspended ? .beginPark : .beginWait)
         case .beginPark:
             enter(.parked)
             s.runs[r].driver = .parked
             jump(.beginParked)
         case .beginParked:
-            guard s.runs[r].suspended else {
+            guard s.runs[r].life.isSuspended else {
                 jump(.beginUnpark)
                 return true
             }
@@ -866,7 +861,7 @@ struct Machine {
             cancelTransfer(s.threads[t].exchange)
             jump(.beginSuspension)
         case .beginSuspension:
-            if s.runs[r].suspended { call(.applyLook, then: .begun) } else { jump(.begun) }
+            if s.runs[r].life.isSuspended { call(.applyLook, then: .begun) } else { jump(.begun) }
         case .begun:
             s.threads[t].answer = true
             ret()
@@ -878,26 +873,26 @@ struct Machine {
     private mutating func suspend(_ label: Label) -> Bool {
         switch label {
         case .applyLook:
-            s.threads[t].wantsSuspension = s.runs[r].suspended
+            s.threads[t].wantsSuspension = s.runs[r].life.isSuspended
             jump(.applyTell)
         case .applyTell:
             let index = Int(s.threads[t].exchange)
             if s.runs[r].transfers[index].phase == .running { s.runs[r].transfers[index].isPaused = s.threads[t].wantsSuspension }
             if flaw == .suspensionToldOnce { ret() } else { jump(.applyLookAgain) }
         case .applyLookAgain:
-            guard s.runs[r].suspended != s.threads[t].wantsSuspension else {
+            guard s.runs[r].life.isSuspended != s.threads[t].wantsSuspension else {
                 ret()
                 return true
             }
-            s.threads[t].wantsSuspension = s.runs[r].suspended
+            s.threads[t].wantsSuspension = s.runs[r].life.isSuspended
             jump(.applyTell)
         case .suspendLook:
             guard s.runs[r].isHeld || s.runs[r].retirements > 0 else { return false }
             jump(mayGoOn ? .suspendSet : .suspendNext)
         case .suspendSet:
             let value = s.threads[t].round % 2 == 0
-            jump(s.runs[r].suspended == value ? .suspendNext : .suspendStage)
-            s.runs[r].suspended = value
+            let action = s.runs[r].life.setSuspended(value, isDetached: c.release == .detached)
+            jump(action == .changed ? .suspendStage : .suspendNext)
         case .suspendStage:
             switch stage {
             case .transferring(let number):
@@ -998,7 +993,7 @@ struct Machine {
             s.runs[r].waits |= bit(s.threads[t].exchange)
             jump(.againNote)
         case .againNote:
-            if s.runs[r].retired { dropExtras() }
+            if s.runs[r].life.isRetired { dropExtras() }
             jump(.againLook)
         case .againLook:
             if mayGoOn { ret() } else { jump(.againDrop) }
@@ -1085,7 +1080,7 @@ struct Machine {
             enter(.idle)
             if flaw == .lateAdmission {
                 // The last call is admitted here already, and only made on the executor.
-                if s.runs[r].gate.admitEnding() == .refused {
+                if s.runs[r].life.admitEnding() == .refused {
                     ret()
                     return true
                 }
@@ -1120,7 +1115,7 @@ struct Machine {
             if s.runs[r].isDestroying { fail(.handlersRace) }
             jump(.eventAdmit)
         case .eventAdmit:
-            guard s.runs[r].gate.admitCall() == .admitted else {
+            guard s.runs[r].life.admitCall() == .admitted else {
                 s.threads[t].calls = 0
                 ret()
                 return true
@@ -1130,7 +1125,7 @@ struct Machine {
         case .eventClosed: jump(CallAdmission(.admitted, bagHasEnded: closedBag) == .withdraw ? .eventWithdraw : .call)
         case .eventWithdraw:
             s.threads[t].calls = 0
-            s.runs[r].gate.withdrawAdmission(reason: Reason.ownerReleased, keepsWork: keepsWork(Reason.ownerReleased))
+            s.runs[r].life.withdrawAdmission(reason: Reason.ownerReleased, keepsWork: keepsWork(Reason.ownerReleased))
             s.threads[t].reason = Reason.ownerReleased
             s.runs[r].isAdmitted = false
             noteReason(r, Reason.ownerReleased)
@@ -1155,7 +1150,7 @@ struct Machine {
             s.runs[r].isAdmitted = false
             let isLast = s.threads[t].calls == c.closures
             if isLast { s.threads[t].calls = 0 }
-            if s.runs[r].gate.endCall() == .tearDown {
+            if s.runs[r].life.endCall() == .tearDown {
                 s.threads[t].calls = 0
                 jump(.tearDown)
             } else if isLast {
@@ -1187,16 +1182,16 @@ struct Machine {
         case .endAdmit:
             if flaw == .gateDropped {
                 // Looks whether it may, and goes through later.
-                jump(s.runs[r].gate.phase == .open ? .endClosed : .endRefused)
+                jump(s.runs[r].life.phase == .open ? .endClosed : .endRefused)
                 return true
             }
             if flaw == .lateAdmission {
                 // What counts is when it would have had to be admitted.
                 noteAdmission()
-                if s.runs[r].gate.isEnding { jump(.endLeave) } else { jump(.endRefused) }
+                if s.runs[r].life.isEnding { jump(.endLeave) } else { jump(.endRefused) }
                 return true
             }
-            guard s.runs[r].gate.admitEnding() == .admitted else {
+            guard s.runs[r].life.admitEnding() == .admitted else {
                 jump(.endRefused)
                 return true
             }
@@ -1206,14 +1201,14 @@ struct Machine {
             let admission = CallAdmission(.admitted, bagHasEnded: closedBag)
             jump(admission == .withdraw && flaw != .gateDropped ? .endWithdraw : .endLeave)
         case .endWithdraw:
-            s.runs[r].gate.withdrawAdmission(reason: Reason.ownerReleased, keepsWork: keepsWork(Reason.ownerReleased))
+            s.runs[r].life.withdrawAdmission(reason: Reason.ownerReleased, keepsWork: keepsWork(Reason.ownerReleased))
             s.threads[t].reason = Reason.ownerReleased
             s.runs[r].isAdmitted = false
             noteReason(r, Reason.ownerReleased)
             if flaw == .withdrawForgotten { ret() } else { call(.tearDown, then: .endRefused) }
         case .endRefused:
             // `finishMuted`, for a detached run that came to its own end.
-            if s.runs[r].gate.isMuted { jump(.workEnded) } else { ret() }
+            if s.runs[r].life.isMuted { jump(.workEnded) } else { ret() }
         case .endLeave:
             if flaw == .leavesNoBagAtEnding { jump(.endCall) } else { call(.leaveOwn, then: .endCall) }
         case .endCall:
@@ -1247,7 +1242,7 @@ struct Machine {
                 jump(.endFurther)
             }
         case .endFurther:
-            guard s.runs[r].gate.admitFurtherCall() == .admitted else {
+            guard s.runs[r].life.admitFurtherCall() == .admitted else {
                 jump(.endDestroy)
                 return true
             }
@@ -1268,15 +1263,15 @@ struct Machine {
             jump(.endGate)
         case .endGate:
             s.runs[r].isAdmitted = false
-            if flaw == .gateDropped { s.runs[r].gate.phase = .ended } else { s.runs[r].gate.end() }
+            if flaw == .gateDropped { s.runs[r].life.phase = .ended } else { s.runs[r].life.end() }
             jump(.endSay)
         case .endSay:
             sayEnd(s.runs[r].outcome == 1 ? Reason.succeeded : Reason.failed)
             jump(.retire)
         case .sayCancelled:
             if s.runs[r].successes + s.runs[r].failures > 0 { fail(.twoEndings) }
-            if s.runs[r].expectedReason != s.runs[r].gate.reason + 1 { fail(.wrongReason) }
-            sayEnd(s.runs[r].gate.reason)
+            if s.runs[r].expectedReason != s.runs[r].life.reason + 1 { fail(.wrongReason) }
+            sayEnd(s.runs[r].life.reason)
             jump(.said)
         default: break
         }

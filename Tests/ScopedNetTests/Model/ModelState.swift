@@ -2,7 +2,7 @@
 @testable import ScopedNet
 #endif
 
-// The model of a run. These files import nothing but the machine they model (`RunGate`, `BagLink`, `RunStage`), so that `swiftc` can compile
+// The model of a run. These files import nothing but the machine they model (`RunLifecycle`, `BagLink`, `RunStage`), so that `swiftc` can compile
 // them together with the shipping files of those types, or with mutants of them. `docs/model.md` says what is in it.
 
 /// Everything shared, and where every thread is. Only one-byte fields: the bytes are the state's identity.
@@ -21,12 +21,9 @@ struct ModelState {
 
 struct RunVars {
     // What the engine has.
-    var gate = RunGate()
+    var life = RunLifecycle()
     /// The low byte of `RunStage.word`.
     var stage: UInt8 = 0
-    var suspended = false
-    var retired = false
-    var departure: UInt8 = 0
     var links: InlineArray<2, BagLink> = [.none, .none]
     var memberships: InlineArray<2, Membership> = [.none, .none]
     var epochs: InlineArray<2, UInt8> = [0, 0]

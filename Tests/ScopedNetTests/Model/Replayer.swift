@@ -347,7 +347,7 @@ final class Replayer: @unchecked Sendable {
         }
         let timers = run.queueTimers.nonzeroBitCount + run.retryTimers.nonzeroBitCount
         return [
-            "gate \(run.gate.phase) \(run.gate.reason) \(run.gate.goesOn)", "stage \(run.stage & 7)", "suspended \(run.suspended)",
+            "gate \(run.life.phase) \(run.life.reason) \(run.life.goesOn)", "stage \(run.stage & 7)", "suspended \(run.life.isSuspended)",
             "alive \(run.isHeld ? 1 : 0)", "bags \(Int(state.bags[0].count) + (state.bags[0].holdsChild ? 1 : 0)) \(state.bags[1].count)",
             "waiting \(run.waiting == 0 ? 0 : 1)", "slots \(setup.hasQueue ? Int(state.slotsInUse) : 0)", "timers \(timers)",
             "transfers \(transfers)",
@@ -356,7 +356,7 @@ final class Replayer: @unchecked Sendable {
     }
 
     private func picture(_ core: RunCore) -> [String] {
-        let gate = core.gateState
+        let gate = core.lifecycle
         let counts = seen.withLock { ($0.successes, $0.failures, $0.furtherCalls, $0.ends.count) }
         return [
             "gate \(gate.phase) \(gate.reason) \(gate.goesOn)", "stage \(core.stage.word & 7)", "suspended \(core.isSuspended)",
@@ -392,7 +392,7 @@ final class Replayer: @unchecked Sendable {
         guard let run = core.withLock({ $0 }) else { throw Mismatch(description: "no run") }
         var complaints = seen.withLock { $0.complaints }
         let (successes, failures, ends) = seen.withLock { ($0.successes, $0.failures, $0.ends) }
-        if !run.gateState.isOver { complaints.append("the run never ended: \(run.status)") }
+        if !run.lifecycle.isOver { complaints.append("the run never ended: \(run.status)") }
         if successes + failures > 1 { complaints.append("\(successes) successes, \(failures) failures") }
         if setup.hasOnEnd {
             if ends.count != 1 { complaints.append("onEnd came \(ends.count) times") }

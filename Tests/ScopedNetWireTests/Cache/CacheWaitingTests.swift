@@ -195,7 +195,7 @@ import Testing
             let waiting = Task { () -> Result<Data, NetworkError> in
                 do throws(NetworkError) { return .success(try await follower.value()) } catch { return .failure(error) }
             }
-            while cache.flights.followerCount < 1 { await Task.yield() }
+            while cache.coalescer.followerCount < 1 { await Task.yield() }
             try await body(stage, clock, leader, waiting)
         }
         await cache.store.close()
@@ -257,26 +257,26 @@ import Testing
             cached.server.on("/", fresh("a").stalling(.beforeHead))
             let run = cached.wire.get().start()
             try await cached.server.waitForStalls()
-            let flights = CacheFlights()
+            let coalescer = RequestCoalescer<CacheKey>()
             let key = try #require(cached.cache.strategy(.standard).key(for: CacheRequest(url: "http://example.test/")))
-            #expect(flights.lead(key, run.core))
+            #expect(coalescer.lead(key, run.core))
             let level = { run.core.followersLevel.load(ordering: .sequentiallyConsistent) }
             var seen: [UInt8] = []
             let priorities: [Priority] = [.low, .veryHigh, .normal, .veryHigh, .veryLow]
             for (index, priority) in priorities.enumerated() {
-                #expect(flights.follow(key, UInt64(index), priority) {})
+                #expect(coalescer.follow(key, UInt64(index), priority) {})
                 seen.append(level())
             }
             #expect(seen == [1, 4, 4, 4, 4])
             seen = []
             // The last one leaves twice.
             for id: UInt64 in [1, 0, 3, 2, 4, 4] {
-                flights.leave(key, id)
+                coalescer.leave(key, id)
                 seen.append(level())
             }
             #expect(seen == [4, 4, 2, 0, 0, 0])
-            #expect(flights.followerCount == 0)
-            flights.end(ledBy: run.core.id)
+            #expect(coalescer.followerCount == 0)
+            coalescer.end(ledBy: run.core.id)
             run.cancel()
             cached.server.releaseStalls()
             await cached.wire.agent.waitUntilIdle()

@@ -25,7 +25,7 @@ struct CachedWire {
 
     /// Until so many wait for what others are getting.
     func untilFollowed(by count: Int = 1) async {
-        while cache.flights.followerCount < count { await Task.yield() }
+        while cache.coalescer.followerCount < count { await Task.yield() }
     }
 
     func get(_ path: String = "/", _ change: (inout RequestOptions) -> Void = { _ in }) async throws -> Response<Data> {

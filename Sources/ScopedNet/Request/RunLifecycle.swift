@@ -21,7 +21,10 @@
 ///
 /// A detached run that is cancelled by a release is `cancelled` and `goesOn`: nothing is called any more, its work is done to the end. A
 /// second cancel, of a kind that stops the work, takes `goesOn` away; it is one word, so no stage can miss that.
-package struct RunGate: Equatable, Hashable, Sendable {
+///
+/// The flags are what else any thread may have to know, or to change, in the same step: a suspension, the leading of others, and the parts of the
+/// way out of the agent.
+package struct RunLifecycle: Equatable, Hashable, Sendable {
     package enum Phase: UInt8, Sendable {
         case created, open, calling, cancelRequested, ending, ended, cancelled, silenced
     }
@@ -31,6 +34,18 @@ package struct RunGate: Equatable, Hashable, Sendable {
     package var reason: UInt8
     /// Meaningful in the same two: the work is not stopped.
     package var goesOn: Bool
+    /// The transfer is held up, or will be.
+    package private(set) var isSuspended = false
+    /// Others may wait for the answer that it is getting.
+    package private(set) var isLeading = false
+    /// After a cancel: nothing is left to be called.
+    package private(set) var isSilent = false
+    /// After a cancel: the work came to its end, or was stopped.
+    package private(set) var isWorkOver = false
+    /// Its bag counts it among those that are being delivered.
+    package private(set) var isCounted = false
+    /// It has left the agent, or is about to.
+    package private(set) var isRetired = false
 
     package init(phase: Phase = .created, reason: UInt8 = 0, goesOn: Bool = false) {
         self.phase = phase
@@ -38,14 +53,24 @@ package struct RunGate: Equatable, Hashable, Sendable {
         self.goesOn = goesOn
     }
 
-    package init(word: UInt32) {
+    package init(word: UInt64) {
         // The word is only ever written by `word` below.
         phase = Phase(rawValue: UInt8(truncatingIfNeeded: word)) ?? .cancelled
         reason = UInt8(truncatingIfNeeded: word >> 8)
         goesOn = word & 1 << 16 != 0
+        isSuspended = word & 1 << 17 != 0
+        isLeading = word & 1 << 18 != 0
+        isSilent = word & 1 << 19 != 0
+        isWorkOver = word & 1 << 20 != 0
+        isCounted = word & 1 << 21 != 0
+        isRetired = word & 1 << 22 != 0
     }
 
-    package var word: UInt32 { UInt32(phase.rawValue) | UInt32(reason) << 8 | (goesOn ? 1 << 16 : 0) }
+    package var word: UInt64 {
+        func bit(_ flag: Bool, _ place: UInt64) -> UInt64 { flag ? 1 << place : 0 }
+        let flags = bit(goesOn, 16) | bit(isSuspended, 17) | bit(isLeading, 18) | bit(isSilent, 19) | bit(isWorkOver, 20)
+        return UInt64(phase.rawValue) | UInt64(reason) << 8 | flags | bit(isCounted, 21) | bit(isRetired, 22)
+    }
 
     // MARK: Events
 
@@ -155,6 +180,62 @@ package struct RunGate: Equatable, Hashable, Sendable {
         case .created, .open, .ended, .cancelled: break
         }
     }
+
+    // MARK: Suspending
+
+    package enum SuspensionAction: Sendable { case changed, unchanged }
+
+    /// Holds the transfer up, or lets it go on. A run that goes on for others after a cancel is not suspended: nobody is left to resume it.
+    package mutating func setSuspended(_ value: Bool, isDetached: Bool) -> SuspensionAction {
+        guard value != isSuspended else { return .unchanged }
+        if value, isMuted, !isDetached { return .unchanged }
+        isSuspended = value
+        return .changed
+    }
+
+    // MARK: Leading others
+
+    package mutating func lead() { isLeading = true }
+
+    package enum EndLeadingAction: Sendable { case tellOthers, nothing }
+
+    package mutating func endLeading() -> EndLeadingAction {
+        guard isLeading else { return .nothing }
+        isLeading = false
+        return .tellOthers
+    }
+
+    // MARK: Leaving the agent
+
+    package enum DepartureAction: Sendable { case wait, retire }
+
+    /// A cancelled run leaves the agent when its last word is said and no work goes on; whichever is last takes it out.
+    package mutating func sayLastWord() -> DepartureAction {
+        isSilent = true
+        if isMuted, !isWorkOver { return .wait }
+        return .retire
+    }
+
+    /// The work of a muted run came to its end or was stopped.
+    package mutating func endWork() -> DepartureAction {
+        isWorkOver = true
+        guard isSilent else { return .wait }
+        return .retire
+    }
+
+    /// Before the run leaves its bags for its last calls.
+    package mutating func count() { isCounted = true }
+
+    package enum RetireAction: Sendable { case leave, alreadyLeft }
+
+    /// The run's last step. Several may come to it; the first takes the run out of the agent.
+    package mutating func retire() -> RetireAction {
+        guard !isRetired else { return .alreadyLeft }
+        isRetired = true
+        return .leave
+    }
+
+    // MARK: Questions
 
     package var isOver: Bool { phase == .ended || phase == .cancelled }
 

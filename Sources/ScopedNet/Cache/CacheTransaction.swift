@@ -3,8 +3,9 @@ import Glibc
 import HTTPTypes
 import Persistence
 
-/// One exchange's way through the cache: what was found, what is sent because of it, and what the server's head has led to.
-final class CacheVisit: @unchecked Sendable {
+/// One exchange that goes through the cache to the server: what was found, what is sent because of it, and what follows from the server's head,
+/// from its end, and from an error in its place. It decides and stores; its run does the rest, and it knows no run.
+final class CacheTransaction: @unchecked Sendable {
     // Safety: belongs to one run and is handed from stage to stage with it.
     let cache: ResponseCache
     let key: CacheKey
@@ -37,7 +38,7 @@ final class CacheVisit: @unchecked Sendable {
         ticket = cache.store.ticket()
     }
 
-    /// Network thread: decides what becomes of the response. Nothing is stored yet.
+    /// Decides what becomes of the response. Nothing is stored yet.
     func received(_ head: ResponseHead) -> CacheOutcome {
         let now = cache.clock()
         let plain = forward.received(plain: head, requestTime: sentAt, responseTime: now)
@@ -46,12 +47,88 @@ final class CacheVisit: @unchecked Sendable {
         return outcome
     }
 
-    /// Removes what the response to an unsafe request has made invalid: with its head, however its body ends and whoever has gone meanwhile. In
-    /// memory; the disk follows.
-    func invalidate() {
+    // MARK: The head
+
+    enum HeadStep {
+        /// The response goes to its caller as it comes.
+        case pass
+        /// None of its bytes is wanted: a stored response stands, or something else is sent.
+        case discard
+        /// It is the rest of a stored beginning, and kept until both are put together.
+        case join
+    }
+
+    /// Network thread: what becomes of the response whose head has come. What it says is wrong is gone for everybody from here on, as its body may
+    /// break off, and its owner may go.
+    func receive(_ head: ResponseHead) -> HeadStep {
+        let outcome = received(head)
+        invalidate()
+        return switch outcome.answer {
+        case .stored, .again: .discard
+        case .joined: .join
+        case .received: .pass
+        }
+    }
+
+    /// The same for a body that a reader has while it arrives: all that the cache has to learn is in the head.
+    ///
+    /// Where the response is not accepted, another attempt may follow, whose head says something new.
+    func receive(streamed head: ResponseHead, isAccepted: Bool) -> ResponseCache.Status {
+        let status = received(head).status
+        invalidate()
+        applyChanges()
+        if !isAccepted { outcome = nil }
+        return status
+    }
+
+    // MARK: The end
+
+    enum EndStep {
+        /// The server's response stands.
+        case stand
+        case serve(CachedAnswer, isValidated: Bool)
+        /// The response was of no use, and this is to be sent in its place.
+        case again(CacheForward)
+        /// The body that came, and what is stored, are one.
+        case join(CacheHead, [BodyPiece])
+    }
+
+    /// Once the exchange has ended with a response.
+    var endStep: EndStep {
+        switch outcome?.answer {
+        case .received, nil: .stand
+        // An error that a stale response takes the place of says nothing about it.
+        case .stored(let answer): .serve(answer, isValidated: outcome?.storage.reason != .staleIsBetter)
+        case .again(let forward): .again(forward)
+        case .joined(let head, let pieces): .join(head, pieces)
+        }
+    }
+
+    enum FailureStep {
+        /// The error stands.
+        case fail
+        case serve(CachedAnswer)
+        /// A 504 made here.
+        case unavailable(CacheHead, ResponseCache.Status)
+    }
+
+    /// No response came, and nothing is tried again.
+    func failed(_ error: NetworkError) -> FailureStep {
+        guard outcome == nil, !isRefresh, error.leavesRoomForTheCache else { return .fail }
+        return switch forward.failed(now: cache.clock()) {
+        case .fail: .fail
+        case .stored(let answer): .serve(answer)
+        case .unavailable(let head, let status): .unavailable(head, status)
+        }
+    }
+
+    // MARK: What is stored
+
+    /// Removes what the response to an unsafe request has made invalid. In memory; the disk follows.
+    private func invalidate() {
         guard let invalidation = outcome?.invalidation else { return }
         outcome?.invalidation = nil
-        // The target's key is that of the visit.
+        // The target's key is that of the transaction.
         cache.remove(key)
         let cache = cache
         let removeReferenced: WorkPool.Job = { for key in invalidation.referencedKeys { cache.remove(key) } }
@@ -212,6 +289,20 @@ extension Store {
         // Another holder has changed it meanwhile, or may have.
         guard count == length, mayGoOn() else { return nil }
         return try writer.finish()
+    }
+}
+
+extension NetworkError {
+    /// No server could be reached, or it broke off before it said anything. A server that is not who it should be is no reason to go on
+    /// with what it once said.
+    fileprivate var leavesRoomForTheCache: Bool {
+        switch code {
+        case .connectivityTimeout, .nameNotResolved, .proxyNotResolved, .connectionRefused, .connectionFailed, .connectionLost,
+            .proxyFailed,
+            .connectTimeout, .firstByteTimeout, .idleTimeout, .queueTimeout, .totalTimeout:
+            response == nil
+        default: false
+        }
     }
 }
 

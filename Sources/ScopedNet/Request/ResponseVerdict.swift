@@ -1,0 +1,49 @@
+/// What is known of a response, or of the error in its place, when it is judged.
+protocol ResponseFacts {
+    /// A response has come; otherwise there is an error.
+    var isResponse: Bool { get }
+    /// A 3xx.
+    var isRedirection: Bool { get }
+    /// Credentials are at hand, or somebody who can be asked for them.
+    var canAuthenticate: Bool { get }
+    /// It came from the server and not out of the cache.
+    var isFromNetwork: Bool { get }
+    /// The part of a download is still held by a run that was cancelled, so another attempt would find it in use.
+    var isPartHeld: Bool { get }
+    var isStatusAccepted: Bool { get }
+    /// Asked of accepted statuses only.
+    var isTypeAccepted: Bool { get }
+}
+
+/// The order in which a response, or the error in its place, is judged: the first step that applies takes it over, and each that declines leaves it
+/// to the next. (pure)
+///
+/// - A challenge comes before everything: no other step has a meaning before the server knows who asks.
+/// - A redirect comes before a retry: a 3xx is an answer, whatever the retry policy says of its status.
+/// - A retry comes before a stored response: the server's own answer is better, as long as it may be had.
+/// - A stored response takes the place of an error only, never of a status: the cache has judged statuses already (`stale-if-error`).
+/// - The status comes before the type: an error page may be of any type.
+enum ResponseVerdict: UInt8, CaseIterable {
+    case challenge, redirect, retry, storedResponse, failure, status, contentType, acceptance
+
+    /// The step that comes after one that has declined; nil before the first. `acceptance` applies always.
+    static func next<Facts: ResponseFacts>(after declined: Self?, _ facts: Facts) -> Self {
+        var step = declined.map(\.following) ?? .challenge
+        while !step.applies(facts) { step = step.following }
+        return step
+    }
+
+    private var following: Self { Self(rawValue: rawValue + 1) ?? .acceptance }
+
+    private func applies<Facts: ResponseFacts>(_ facts: Facts) -> Bool {
+        switch self {
+        case .challenge: facts.isResponse && facts.canAuthenticate
+        case .redirect: facts.isResponse && facts.isRedirection
+        case .retry: facts.isFromNetwork && !facts.isPartHeld && !(facts.isResponse && facts.isStatusAccepted)
+        case .storedResponse, .failure: !facts.isResponse
+        case .status: !facts.isStatusAccepted
+        case .contentType: !facts.isTypeAccepted
+        case .acceptance: true
+        }
+    }
+}
