@@ -5,8 +5,9 @@ public import Testing
 public struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
     private let executor = OwnThreadExecutor()
 
+    /// Runs a suite, or a test, on the thread.
     public func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+        for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
         try await withTaskExecutorPreference(executor) { try await function() }
     }
