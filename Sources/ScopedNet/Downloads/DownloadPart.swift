@@ -100,6 +100,19 @@ final class DownloadPart: @unchecked Sendable {
         return fstat(opened, &mine) == 0 && lstat(names.part, &named) == 0 && mine.st_dev == named.st_dev && mine.st_ino == named.st_ino
     }
 
+    /// True where another file has the part's name, as in a folder that was removed and made anew: what lies there is another download's.
+    private var isReplaced: Bool {
+        var named = stat()
+        return isOpen && lstat(names.part, &named) == 0 && !isStillThere(descriptor)
+    }
+
+    /// Removes the record, if it is this part's.
+    private func removeRecord() {
+        guard !isReplaced else { return }
+        unlink(names.record)
+        unlink(names.draft)
+    }
+
     private var size: Int64 {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
@@ -154,8 +167,7 @@ final class DownloadPart: @unchecked Sendable {
 
     /// What there is does not count any more.
     func drop() {
-        unlink(names.record)
-        unlink(names.draft)
+        removeRecord()
         record = nil
         lastSynchronized = 0
         guard isOpen else { return }
@@ -173,7 +185,7 @@ final class DownloadPart: @unchecked Sendable {
     }
 
     private func note(_ synchronized: Int64) {
-        guard var new = record else { return }
+        guard var new = record, !isReplaced else { return }
         new.synchronized = synchronized
         new.boot = boot
         if new.replace(fileAt: names.record, draft: names.draft, calls) { record = new }
@@ -263,8 +275,8 @@ final class DownloadPart: @unchecked Sendable {
             let known = record?.knownBytes(size: size, boot: boot) ?? 0
             return known > 0 ? known : nil
         }
-        unlink(names.record)
-        unlink(names.draft)
+        guard !isReplaced else { return nil }
+        removeRecord()
         unlink(names.part)
         return nil
     }

@@ -12,22 +12,27 @@ extension Session {
     /// for each call, and none waits for a connection slot: call it once for each host that will be asked. Path, query and fragment do not matter.
     ///
     /// The rules of the session count as for a request: relative URLs, ``RequestOptions/access``, pins, the address filter, ``HSTSStore``,
-    /// ``Timeouts/connect`` and ``Timeouts/total``. Cancelling the task, or the bag it is in, ends it. Observers are not told. A custom transport does nothing.
+    /// ``Timeouts/connect`` and ``Timeouts/total``. Settings that every plain GET would fail with, such as a rate limit or a header field that is none,
+    /// fail this, too. Cancelling the task, or the bag it is in, ends it. Observers are not told. A custom transport does nothing.
     ///
     /// - Throws: ``NetworkError`` with the codes of a request that gets no connection; `cancelled` when the task is.
     public func preconnect(to url: some URLConvertible) async throws(NetworkError) {
-        let original = try self.url(url.urlReference)
-        let target = try upgraded(original) ?? original
-        do throws(NetworkError) { try await connect(to: target) } catch { throw error.asked(nil, target) }
+        var target = RequestURL.placeholder(url.urlReference)
+        do throws(NetworkError) {
+            target = try self.url(url.urlReference)
+            target = try upgraded(target) ?? target
+            try await connect(to: target)
+        } catch { throw error.asked(nil, target) }
     }
 
     private func connect(to target: RequestURL) async throws(NetworkError) {
-        try configuration.options.access.check(target)
-        try link.checkTrust(target)
+        // The template of a plain GET: what is wrong with the settings is said before there is a connection.
+        let description = factory.description(
+            .get, target.string, [:], [:], nil, accepting: nil, destination: nil, failure: nil)
+        let template = try factory.template(description)
         guard link.users.acceptsRun else { throw NetworkError(.shutdown, phase: .preparing, message: "the session was shut down") }
-        let options = configuration.options
-        let deadline = options.timeouts.total.map { configuration.timing.now() &+ $0.nanoseconds }
-        let transfer = ExchangeBuilder.connect(to: target, TransferOptions(options, body: nil, isFile: false), deadline: deadline)
+        let deadline = template.options.timeouts.total.map { configuration.timing.now() &+ $0.nanoseconds }
+        let transfer = ExchangeBuilder.connect(to: target, template.transferOptions, deadline: deadline)
         let waiting = PreconnectWait()
         let cancellation = TaskCancellation()
         let result = await withTaskCancellationHandler {

@@ -359,9 +359,10 @@ import SystemSupport
         if !isHeld { remove() }
     }
 
-    /// It is not wanted, though it is whole: a part that is kept for later goes, too. Blocks for as long as the disk does.
+    /// It is not wanted, though it is whole: a part that is kept for later goes, too, also one of another version that it would have replaced.
+    /// Blocks for as long as the disk does.
     func reject() {
-        if let part { try? use(part) { (file: DownloadPart) throws(NetworkError) in file.drop() } }
+        if let claim { try? use(claim) { (file: DownloadPart) throws(NetworkError) in file.drop() } }
         discard()
     }
 

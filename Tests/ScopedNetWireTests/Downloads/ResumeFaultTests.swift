@@ -141,6 +141,25 @@ import Testing
         #expect(folder.contents(of: "file.scopednet-part") == Data("0123456789A".utf8))
     }
 
+    /// A folder was removed and made anew, and another download has begun there.
+    @Test func filesOfAnotherDownloadAreLeftAlone() throws {
+        let folder = TemporaryFolder()
+        for isDropped in [false, true] {
+            for name in folder.names { unlink(folder.path + "/" + name) }
+            let part = try makePart(folder) { _ in }
+            try part.restart(record(10))
+            try write("01234", to: part)
+            for name in folder.names {
+                unlink(folder.path + "/" + name)
+                _ = folder.write("another's", to: name)
+            }
+            if isDropped { part.drop() }
+            part.close()
+            #expect(folder.names == ["file.scopednet-part", "file.scopednet-resume"])
+            #expect(folder.names.allSatisfy { folder.contents(of: $0) == Data("another's".utf8) })
+        }
+    }
+
     /// No record, no going on; the download itself goes on.
     @Test func aRecordThatCannotBeWritten() throws {
         let folder = TemporaryFolder()

@@ -109,6 +109,19 @@ import Testing
         }
     }
 
+    /// The file has changed on the server since the part was begun, and cannot be gone on with: the part goes, also where no byte came in its place.
+    @Test(arguments: [nil, "v2"], [0, 5]) func aRefusedDownloadOfAnotherVersionTakesThePartAway(_ tag: String?, _ count: Int) async throws {
+        try await withResumeWire { wire async throws in
+            _ = wire.folder.write("old", to: "file")
+            try await wire.breakOff(after: 400, of: tagged(bytes(1_000)))
+            let other = bytes(count)
+            wire.server.enqueue(tag.map { tagged(other, $0) } ?? ScriptedResponse.ok(.bytes(Array(other))), for: "/")
+            let error = try await wire.download().validate { _, _ in throw Refused(code: 1) }.failure()
+            #expect(error.code == .unacceptableResponse && error.resumableBytes == nil, "\(error)")
+            #expect(wire.folder.names == ["file"] && wire.content == Data("old".utf8))
+        }
+    }
+
     @Test func aStreamIsNotChecked() async throws {
         try await withWire {
             $0.options.validation.check = { _, _ in Issue.record("asked") }

@@ -90,7 +90,9 @@ struct PreconnectTests {
             #expect(refused.code == .connectionRefused && refused.url == "http://***@127.0.0.1:1/" && refused.method == nil)
             #expect("\(refused)".hasPrefix("http://***@127.0.0.1:1/: connectionRefused while connecting: "))
             #expect(try await failure(wire.session, "http://no-such-host.invalid/").code == .nameNotResolved)
-            #expect(try await failure(wire.session, "nonsense").code == .invalidURL)
+            let relative = try await failure(wire.session, "nonsense")
+            #expect(relative.code == .invalidURL && relative.url == "nonsense")
+            #expect(try await failure(wire.session, "http://a b/").url == "http://a b/")
             let strict = wire.session.with { $0.options.access.httpsOnly = true }
             let insecure = try await failure(strict, "http://127.0.0.1/")
             #expect(insecure.code == .insecureConnection && insecure.url == "http://127.0.0.1/")
@@ -99,6 +101,25 @@ struct PreconnectTests {
             await filtered.shutdown()
             #expect(try await failure(filtered, wire.url).code == .shutdown)
             #expect(wire.server.requests.isEmpty)
+        }
+    }
+
+    /// Every request of the session would fail with them.
+    @Test func settingsThatCannotBeAreErrors() async throws {
+        try await withWire { wire async throws in
+            let settings: [(NetworkError.Code, @Sendable (inout Session.Configuration) -> Void)] = [
+                (.invalidOption, { $0.rateLimit = .init(requestsPerSecond: 0) }),
+                (.invalidOption, { $0.options.timeouts.total = .zero }),
+                (.invalidOption, { $0.options.limits.bodyBytes = -1 }),
+                (.invalidHeader, { $0.headers["a b"] = "c" }),
+                (.invalidHeader, { $0.headers["X-Key"] = "a\nb" }),
+            ]
+            for (code, change) in settings {
+                let session = wire.session.with(change)
+                let error = await #expect(throws: NetworkError.self) { try await session.preconnect(to: wire.url + "/") }
+                #expect(error?.code == code && error?.url == wire.url + "/", "\(error as Any)")
+            }
+            #expect(wire.server.connectionsAccepted == 0)
         }
     }
 
