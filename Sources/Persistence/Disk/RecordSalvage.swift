@@ -54,7 +54,7 @@ struct RecordSalvage {
 
     private static func seed(of database: Database, _ fingerprint: Data?) throws -> Int64? {
         guard try database.integer("PRAGMA application_id") == Schema.applicationID,
-            let version = try database.integer("PRAGMA user_version"), version >> 20 == Schema.version,
+            let version = try database.integer("PRAGMA user_version"), version >> 20 == StoreFolder.version,
             try StoreDatabase.fingerprint(of: database) == fingerprint
         else { return nil }
         return try database.integer("SELECT seed FROM total WHERE id = 1")

@@ -3,10 +3,8 @@ import GRDBSQLite
 
 /// The tables, and how a connection is set up.
 ///
-/// The version is in the name of the files as well (`StoreFolder`), so that two versions of a program live side by side, and nothing is ever
-/// migrated.
+/// Their version is that of the folder (``StoreFolder/version``).
 enum Schema {
-    static let version: Int64 = 1
     /// "ScNt" (https://sqlite.org/pragma.html#pragma_application_id).
     static let applicationID: Int64 = 0x5363_4E74
 
@@ -88,7 +86,7 @@ enum Schema {
         try database.inTransaction(.immediate) {
             let application = try database.integer("PRAGMA application_id") ?? 0
             let found = try database.integer("PRAGMA user_version") ?? 0
-            let expected = version << 20 | contentVersion & 0xF_FFFF
+            let expected = StoreFolder.version << 20 | contentVersion & 0xF_FFFF
             if application == applicationID && found == expected { return .rollback }
             let tables = try database.integer("SELECT count(*) FROM sqlite_schema") ?? 0
             guard application == 0 && found == 0 && tables == 0 else {
@@ -107,7 +105,7 @@ enum Schema {
     static func contentVersion(of database: Database) throws -> Int64 {
         let application = try database.integer("PRAGMA application_id") ?? 0
         let found = try database.integer("PRAGMA user_version") ?? 0
-        guard application == applicationID, found >> 20 == version else {
+        guard application == applicationID, found >> 20 == StoreFolder.version else {
             throw DatabaseFailure.unavailable("the file is of another program or version (\(application), \(found))")
         }
         return found & 0xF_FFFF

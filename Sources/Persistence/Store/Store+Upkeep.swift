@@ -121,15 +121,3 @@ extension StoreEngine {
         }
     }
 }
-
-extension StoreError {
-    init(_ failure: DatabaseFailure) {
-        self =
-            switch failure {
-            case .corrupt(let message): StoreError(.damaged, message)
-            case .busy: StoreError(.unavailable, "the database is busy")
-            case .full: StoreError(.diskFull, "the disk is full")
-            case .unavailable(let message): StoreError(.unavailable, message)
-            }
-    }
-}
