@@ -30,12 +30,12 @@ extension StoreEngine {
                 let written = try database.write(batch, now: clocks.wall())
                 _ = state.withLock { $0.commit(refused: written.refused) }
                 progress.withLock { progress in
-                    progress.bytes = written.bytes
-                    progress.entries = written.entries
+                    progress.bytes = written.totals.bytes
+                    progress.entries = written.totals.entries
                 }
                 tell(.wrote(keys: batch.writes.count))
                 if batch.clearsAll || !batch.clearedPartitions.isEmpty { try? database.vacuum() }
-                evictIfNeeded(database, used: written.bytes)
+                evictIfNeeded(database, used: written.totals.bytes)
             } catch {
                 handle(error, database, batch: batch)
                 if error == .busy { return false }
@@ -69,8 +69,8 @@ extension StoreEngine {
                 let evicted = try database.evict(bytes: rest, now: clocks.wall())
                 guard evicted.entries > 0 else { break }
                 entries += evicted.entries
-                rest -= bytes - evicted.bytes
-                bytes = evicted.bytes
+                rest -= bytes - evicted.totals.bytes
+                bytes = evicted.totals.bytes
             }
             try database.vacuum()
         } catch {

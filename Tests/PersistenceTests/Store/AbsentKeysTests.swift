@@ -60,7 +60,7 @@ import Testing
         let store = Store(folder.configuration { $0.onEvent = events.sink })
         for _ in 0..<2 { try await store.flush() }
         let database = try #require(store.engine.door.current)
-        database.readers.close()
+        database.connections.readers.close()
         await learnKeys(store, database)
         #expect(store.engine.door.current === database)
         #expect(events.all == [.opened])
@@ -72,7 +72,7 @@ import Testing
         let store = Store(folder.configuration { $0.onEvent = events.sink })
         for _ in 0..<2 { try await store.flush() }
         let database = try #require(store.engine.door.current)
-        try await database.writer.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE entry RENAME TO other") }
+        try await database.connections.writer.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE entry RENAME TO other") }
         await learnKeys(store, database)
         let isReplaced = events.all.contains { if case .replaced = $0 { true } else { false } }
         #expect(isReplaced)

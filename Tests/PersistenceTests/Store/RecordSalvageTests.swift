@@ -111,7 +111,7 @@ import Testing
         // One that is longer than SQLite takes: the transaction fails, and nothing of it is there.
         let change = RecordChange(replacesAll: true, kept: [StoreRecord(name: "new", data: Data([1]))])
         let database = try #require(store.engine.door.current)
-        try await database.writer.writeWithoutTransaction {
+        try await database.connections.writer.writeWithoutTransaction {
             try $0.execute(
                 sql: "CREATE TEMP TRIGGER fails BEFORE INSERT ON record BEGIN SELECT RAISE(ABORT, 'no'); END")
         }

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import Glibc
 
 /// The tables, and how a connection is set up.
 ///
@@ -9,7 +10,7 @@ enum Schema {
     static let applicationID: Int64 = 0x5363_4E74
 
     static let pageSize = 8192
-    /// What an entry costs on disk beside its bytes: its share of the indexes and pages.
+    /// The cost of an entry on disk beside its bytes: its share of the indexes and pages.
     static let overheadPerEntry = 300
 
     /// The body stands beside the row, so that new metadata rewrites a page or two. No triggers: they would make a clear of all slow.
@@ -97,6 +98,34 @@ enum Schema {
             try database.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(expected)")
             return .commit
         }
+    }
+
+    /// Switches a connection that writes to the write-ahead log, which takes an exclusive lock and does not wait for it by the busy timeout.
+    ///
+    /// - Throws: `unavailable` where the file system cannot do what the log needs.
+    static func switchToWAL(_ database: Database) throws {
+        for attempt in 0... {
+            do {
+                guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                    throw DatabaseFailure.unavailable("the file system cannot do what SQLite's write-ahead log needs")
+                }
+                break
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempt < 250 {
+                usleep(20_000)
+            }
+        }
+        // A loss of power may take the last commits, never the consistency; the end of a process takes nothing.
+        try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = \(16 << 20); PRAGMA wal_autocheckpoint = 1000")
+    }
+
+    /// The seed of the hashes of keys and of the checksums, chosen when the database was made.
+    ///
+    /// - Throws: `corrupt` where there is none.
+    static func seed(of database: Database) throws -> UInt64 {
+        guard let seed = try database.integer("SELECT seed FROM total WHERE id = 1") else {
+            throw DatabaseFailure.corrupt("the file has no totals")
+        }
+        return UInt64(bitPattern: seed)
     }
 
     /// The user's version of what is in the metadata.
