@@ -1,13 +1,13 @@
 import GRDB
 import GRDBSQLite
 
-/// What became of a call to the database, by what is to be done about it.
+/// The failure of a call to the database, by what is to be done about it.
 enum DatabaseFailure: Error, Sendable, Equatable {
     /// The file is no store, or is not as it was written: it is replaced.
     case corrupt(String)
-    /// Somebody else held it for too long: tried again later.
+    /// Another connection held it for too long: tried again later.
     case busy
-    /// No room: no disk until there is.
+    /// The disk is full: memory alone until it is not.
     case full
     /// It cannot be used: no disk until it can.
     case unavailable(String)
@@ -42,14 +42,25 @@ enum DatabaseFailure: Error, Sendable, Equatable {
     }
 }
 
+extension DatabaseFailure {
+    /// One sentence for the program.
+    var reason: String {
+        switch self {
+        case .corrupt(let message), .unavailable(let message): message
+        case .busy: "the database is busy"
+        case .full: "the disk is full"
+        }
+    }
+}
+
 extension StoreError {
     init(_ failure: DatabaseFailure) {
-        self =
+        let code: Code =
             switch failure {
-            case .corrupt(let message): StoreError(.damaged, message)
-            case .busy: StoreError(.unavailable, "the database is busy")
-            case .full: StoreError(.diskFull, "the disk is full")
-            case .unavailable(let message): StoreError(.unavailable, message)
+            case .corrupt: .damaged
+            case .busy, .unavailable: .unavailable
+            case .full: .diskFull
             }
+        self.init(code, failure.reason)
     }
 }
