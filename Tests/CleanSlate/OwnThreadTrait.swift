@@ -5,8 +5,10 @@ public import Testing
 public struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
     private let executor = OwnThreadExecutor()
 
+    /// Runs the test, or the suite, on the thread.
+    @concurrent
     public func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+        for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
         try await withTaskExecutorPreference(executor) { try await function() }
     }
