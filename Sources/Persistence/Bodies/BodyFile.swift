@@ -7,7 +7,7 @@ import SystemSupport
 final class BodyFile: Sendable {
     private enum Place {
         /// Open, so that it can be read whatever its name is at the moment.
-        case temporary(BodyWriter.TemporaryFile)
+        case temporary(TemporaryFile)
         case stored(path: String)
         /// At its place, where the row that names it is still to be written.
         case placed(path: String, name: String)
@@ -26,7 +26,7 @@ final class BodyFile: Sendable {
 
     /// Takes over the descriptor.
     init(
-        temporary file: BodyWriter.TemporaryFile, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil,
+        temporary file: TemporaryFile, layout: FrameLayout, checksum: Int64, sealing: (any StoreSealing)? = nil,
         disk: DiskThreads? = nil
     ) {
         self.layout = layout
@@ -85,7 +85,7 @@ final class BodyFile: Sendable {
     }
 
     /// The temporary file, for whoever moves it. It may be closed at any moment.
-    var temporaryFile: BodyWriter.TemporaryFile? {
+    var temporaryFile: TemporaryFile? {
         place.withLock { place in
             if case .temporary(let file) = place { return file }
             return nil

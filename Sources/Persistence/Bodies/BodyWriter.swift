@@ -14,20 +14,6 @@ public final class BodyWriter: Sendable {
         var maximum: Int
     }
 
-    struct TemporaryFile: Sendable {
-        let folder: TrustedFolder
-        let name: String
-        let descriptor: Int32
-
-        var path: String { folder.path + "/" + name }
-
-        /// Removes the name, and closes the file.
-        func discard() {
-            folder.remove(name)
-            close(descriptor)
-        }
-    }
-
     private struct Gathered {
         var length = 0
         /// What is not yet in the file: all of it, or less than a frame.

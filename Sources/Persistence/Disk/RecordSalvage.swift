@@ -6,13 +6,6 @@ import GRDB
 /// A cache is fetched again; cookies and credentials in the same file are not. So what befalls entries, or a part of the file, costs the
 /// records it has touched and no others.
 struct RecordSalvage {
-    struct Row: Sendable {
-        var namespace: String
-        /// As it is on disk: its data are sealed, where the store is.
-        var record: StoreRecord
-        var checksum: Int64
-    }
-
     private struct Name: Hashable {
         var namespace: ExactString
         var name: ExactString
@@ -20,7 +13,7 @@ struct RecordSalvage {
 
     /// Of the checksums, and so of the database that takes the rows over.
     private(set) var seed: UInt64
-    private(set) var rows: [Row] = []
+    private(set) var rows: [RecordRow] = []
     private var names: Set<Name> = []
     private var bytes = 0
 
@@ -37,8 +30,8 @@ struct RecordSalvage {
             let queue = try DatabaseQueue(path: folder.database, configuration: configuration)
             defer { try? queue.close() }
             guard let seed = try queue.unsafeRead({ try Self.seed(of: $0, fingerprint) }) else { return nil }
-            self.seed = UInt64(bitPattern: seed)
-            // What lies behind a damaged page is reached from the other end.
+            self.seed = seed
+            // Rows behind a damaged page are reached from the other end.
             for order in ["namespace, name", "namespace DESC, name DESC"] {
                 var salvage = self
                 let isWhole = try queue.unsafeRead { try salvage.read($0, order) }
@@ -52,12 +45,12 @@ struct RecordSalvage {
         }
     }
 
-    private static func seed(of database: Database, _ fingerprint: Data?) throws -> Int64? {
+    private static func seed(of database: Database, _ fingerprint: Data?) throws -> UInt64? {
         guard try database.integer("PRAGMA application_id") == Schema.applicationID,
-            let version = try database.integer("PRAGMA user_version"), version >> 20 == Schema.version,
-            try StoreDatabase.fingerprint(of: database) == fingerprint
+            let version = try database.integer("PRAGMA user_version"), version >> 20 == StoreFolder.version,
+            try SealingMark.fingerprint(of: database) == fingerprint
         else { return nil }
-        return try database.integer("SELECT seed FROM total WHERE id = 1")
+        return try Schema.seed(of: database)
     }
 
     /// - Returns: false when not all of the rows could be reached.
@@ -67,7 +60,7 @@ struct RecordSalvage {
                 let record = StoreRecord(
                     name: columns.string(1), data: columns.data(2),
                     expires: columns.isNull(3) ? nil : Date(milliseconds: columns.integer(3)))
-                take(Row(namespace: columns.string(0), record: record, checksum: columns.integer(4)))
+                take(RecordRow(namespace: columns.string(0), record: record, checksum: columns.integer(4)))
             }
             return true
         } catch {
@@ -77,41 +70,12 @@ struct RecordSalvage {
         }
     }
 
-    private mutating func take(_ row: Row) {
+    private mutating func take(_ row: RecordRow) {
         let size = row.namespace.utf8.count + row.record.name.utf8.count + row.record.data.count
         guard bytes + size <= Self.mostBytes, row.record.checksum(in: row.namespace, seed: seed) == row.checksum,
             names.insert(Name(namespace: ExactString(row.namespace), name: ExactString(row.record.name))).inserted
         else { return }
         bytes += size
         rows.append(row)
-    }
-}
-
-extension StoreDatabase {
-    /// Takes over what could be read of the database this one replaces, which has the same seed.
-    func write(_ salvage: RecordSalvage) throws(DatabaseFailure) {
-        guard !salvage.rows.isEmpty else { return }
-        try write { database in
-            for row in salvage.rows {
-                try database.run(
-                    "INSERT OR IGNORE INTO record(namespace, name, data, expires, checksum) VALUES(?, ?, ?, ?, ?)",
-                    [
-                        .bytes(row.namespace), .bytes(row.record.name), .blob(row.record.data),
-                        row.record.expires.map { .integer($0.milliseconds) } ?? .null, .integer(row.checksum),
-                    ])
-            }
-        }
-    }
-}
-
-extension StoreRecord {
-    /// Over all of a row, with its namespace in it.
-    func checksum(in namespace: String, seed: UInt64) -> Int64 {
-        var sum = Checksum(seed: seed)
-        sum.add(namespace)
-        sum.add(name)
-        sum.add(data)
-        sum.add(expires?.milliseconds ?? -1)
-        return sum.stored
     }
 }

@@ -29,6 +29,14 @@ public struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     public var description: String { partition.isEmpty ? name : "\(partition)/\(name)" }
 
     var byteCount: Int { partition.utf8.count + name.utf8.count }
+
+    /// As the column `key_hash` has it.
+    func hash(seed: UInt64) -> Int64 {
+        var sum = Checksum(seed: seed)
+        sum.add(partition)
+        sum.add(name)
+        return sum.stored
+    }
 }
 
 /// A string that is equal to another only byte by byte.

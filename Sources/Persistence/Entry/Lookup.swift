@@ -16,3 +16,11 @@ public struct Lookup: Sendable {
     /// The entry of a variant.
     public func entry(variant: String) -> Entry? { entries.last { $0.variant.hasSameBytes(as: variant) } }
 }
+
+/// Says when a fetch began, as far as invalidations are concerned. Taken by every lookup, and given back with the `put`.
+public struct PutTicket: Sendable, Hashable {
+    /// Of the log of this process.
+    let position: UInt64
+    /// Of the log in the database, in shared mode.
+    let shared: Int64
+}

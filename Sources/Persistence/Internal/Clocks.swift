@@ -1,3 +1,4 @@
+import CStore
 import Glibc
 import SystemSupport
 

@@ -44,11 +44,3 @@ struct InvalidationLog: Sendable {
         partitions = partitions.filter { $0.value > floor }
     }
 }
-
-/// Says when a fetch began, as far as invalidations are concerned. Taken by every lookup, and given back with the `put`.
-public struct PutTicket: Sendable, Hashable {
-    /// Of the log of this process.
-    let position: UInt64
-    /// Of the log in the database, in shared mode.
-    let shared: Int64
-}

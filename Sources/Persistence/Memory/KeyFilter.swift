@@ -31,13 +31,3 @@ struct KeyFilter: Sendable {
         return (0..<4 as Range<UInt64>).lazy.map { (first &+ $0 &* step) % bitCount }
     }
 }
-
-extension EntryKey {
-    /// As the column `key_hash` has it.
-    func hash(seed: UInt64) -> Int64 {
-        var sum = Checksum(seed: seed)
-        sum.add(partition)
-        sum.add(name)
-        return sum.stored
-    }
-}

@@ -280,24 +280,3 @@ struct InFlight {
         for key in writes.keys where isConcerned(key) { writes[key]?.puts.removeAll { $0.ticket != nil } }
     }
 }
-
-/// What another process did to the store.
-struct ForeignChange {
-    /// Nil: everything.
-    var partition: String?
-    /// Nil: the whole partition.
-    var name: String?
-    /// Not merely a newer version.
-    var isInvalidation: Bool
-
-    var key: EntryKey? {
-        guard let partition, let name else { return nil }
-        return EntryKey(name, partition: partition)
-    }
-
-    func concerns(_ key: EntryKey) -> Bool {
-        guard let partition else { return true }
-        guard key.partition.hasSameBytes(as: partition) else { return false }
-        return name.map { key.name.hasSameBytes(as: $0) } ?? true
-    }
-}

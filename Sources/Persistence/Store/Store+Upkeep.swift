@@ -7,27 +7,27 @@ extension Store {
         try? await flush()
         await withCheckedContinuation { continuation in
             let engine = engine
-            let isQueued = engine.writer.enqueue {
-                engine.door.current?.trim()
+            let isQueued = engine.threads.writer.enqueue {
+                engine.handle.current?.trim()
                 continuation.resume()
             }
             if !isQueued { continuation.resume() }
         }
         // Without a disk memory is all there is, and goes too: it is a cache.
-        _ = engine.state.withLock { $0.slots.removeAll() }
+        _ = engine.memory.withLock { $0.slots.removeAll() }
     }
 
     /// Counts what the store holds and has answered, without a call of the database. One statvfs(3) tells the free space.
     public func statistics() -> StoreStatistics {
-        let (bytes, entries) = engine.progress.withLock { ($0.bytes, $0.entries) }
+        let totals = engine.handle.totals
         let free = Files.freeBytes(at: engine.folder.path)
         var statistics = StoreStatistics()
-        if engine.door.current != nil {
-            statistics.entries = entries
-            statistics.bytes = bytes
-            statistics.capacity = EvictionPolicy(limit: engine.configuration.limits.diskBytes, used: bytes, free: free).capacity
+        if engine.handle.current != nil {
+            statistics.entries = totals.entries
+            statistics.bytes = totals.bytes
+            statistics.capacity = EvictionPolicy(limit: engine.configuration.limits.diskBytes, used: totals.bytes, free: free).capacity
         }
-        engine.state.withLock { state in
+        engine.memory.withLock { state in
             statistics.memoryKeys = state.slots.count
             statistics.memoryBytes = state.slots.cost
             statistics.pendingKeys = state.queue.count
@@ -68,15 +68,15 @@ extension Store {
         within limit: Duration? = nil, _ body: @escaping @Sendable (StoreDatabase) throws(DatabaseFailure) -> Value
     ) async throws(StoreError) -> Value {
         let engine = engine
-        engine.retryDiskIfDue()
+        engine.writeBack.retryIfDue()
         if let limit {
-            let result = await engine.readers.answer(within: limit) { engine.result(on: engine.door.wait(), body) }
+            let result = await engine.threads.readers.answer(within: limit) { engine.result(on: engine.handle.wait(), body) }
             guard let result else { throw StoreError(.unavailable, "the disk does not answer") }
             return try result.get()
         }
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            let isQueued = engine.upkeep.enqueue { continuation.resume(returning: engine.result(on: engine.door.wait(), body)) }
-            if !isQueued { continuation.resume(returning: .failure(engine.unavailable)) }
+            let isQueued = engine.threads.upkeep.enqueue { continuation.resume(returning: engine.result(on: engine.handle.wait(), body)) }
+            if !isQueued { continuation.resume(returning: .failure(engine.handle.unavailable)) }
         }
         return try result.get()
     }
@@ -98,13 +98,13 @@ extension Store {
     ) {
         let engine = engine
         // Before the job below, on the same thread.
-        engine.retryDiskIfDue()
-        let isQueued = engine.writer.enqueue {
+        engine.writeBack.retryIfDue()
+        let isQueued = engine.threads.writer.enqueue {
             // Somebody may have taken the files away: what is written into them then is gone.
-            if let database = engine.door.current { engine.reopenIfMoved(database) }
-            done(engine.result(on: engine.door.current, body))
+            if let database = engine.handle.current { engine.writeBack.reopenIfMoved(database) }
+            done(engine.result(on: engine.handle.current, body))
         }
-        if !isQueued { done(.failure(engine.unavailable)) }
+        if !isQueued { done(.failure(engine.handle.unavailable)) }
     }
 }
 
@@ -112,24 +112,12 @@ extension StoreEngine {
     fileprivate func result<Value>(
         on database: StoreDatabase?, _ body: (StoreDatabase) throws(DatabaseFailure) -> Value
     ) -> Result<Value, StoreError> {
-        guard let database else { return .failure(unavailable) }
+        guard let database else { return .failure(handle.unavailable) }
         do throws(DatabaseFailure) {
             return .success(try body(database))
         } catch {
-            report(error, of: database)
+            writeBack.report(error, of: database)
             return .failure(StoreError(error))
         }
-    }
-}
-
-extension StoreError {
-    init(_ failure: DatabaseFailure) {
-        self =
-            switch failure {
-            case .corrupt(let message): StoreError(.damaged, message)
-            case .busy: StoreError(.unavailable, "the database is busy")
-            case .full: StoreError(.diskFull, "the disk is full")
-            case .unavailable(let message): StoreError(.unavailable, message)
-            }
     }
 }

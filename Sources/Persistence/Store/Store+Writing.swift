@@ -79,7 +79,7 @@ extension Store {
         let isWritten = await withCheckedContinuation { continuation in
             flush { continuation.resume(returning: $0) }
         }
-        if !isWritten { throw engine.unavailable }
+        if !isWritten { throw engine.handle.unavailable }
     }
 
     /// Waits until everything that was changed before is on disk, for `limit` at most: a disk that does not answer holds nobody up.
@@ -95,15 +95,13 @@ extension Store {
         let isWritten = await answer.value
         clock.cancel()
         guard let isWritten else { throw StoreError(.unavailable, "the disk has not answered for \(limit)") }
-        if !isWritten { throw engine.unavailable }
+        if !isWritten { throw engine.handle.unavailable }
     }
 
     private func flush(then done: @escaping @Sendable (Bool) -> Void) {
         let engine = engine
-        let isQueued = engine.writer.enqueue {
-            let isWritten = engine.drain()
-            engine.writeTouches()
-            done(isWritten)
+        let isQueued = engine.threads.writer.enqueue {
+            done(engine.writeBack.flush())
         }
         if !isQueued { done(false) }
     }

@@ -26,7 +26,7 @@ public final class Store: Sendable {
     deinit { engine.close() }
 
     /// Whether there is a disk.
-    public var condition: StoreCondition { engine.door.storeCondition }
+    public var condition: StoreCondition { engine.handle.storeCondition }
 
     /// Waits until the database is open, or known not to be.
     @discardableResult
@@ -34,7 +34,7 @@ public final class Store: Sendable {
         await withCheckedContinuation { continuation in
             let engine = engine
             // The writer thread opens first.
-            if !engine.writer.enqueue({ continuation.resume() }) { continuation.resume() }
+            if !engine.threads.writer.enqueue({ continuation.resume() }) { continuation.resume() }
         }
         return condition
     }
@@ -48,15 +48,15 @@ public final class Store: Sendable {
     /// - Returns: nil when memory has nothing and only the disk can tell. In shared mode also when another process, or this one, has committed
     ///   something since the last ``lookup(_:)``.
     public func cached(_ key: EntryKey) -> Lookup? {
-        engine.cached(key) ?? engine.known(key)
+        engine.reader.cached(key) ?? engine.reader.known(key)
     }
 
     /// What the store has of a key: from memory at once, else read on a thread of the store. Never waits for a write, and never fails: what
     /// cannot be read is a miss, and so is what the disk does not answer within ``StoreLimits/readTimeout``.
     public func lookup(_ key: EntryKey) async -> Lookup {
-        if let found = engine.cached(key) { return found }
+        if let found = engine.reader.cached(key) { return found }
         let engine = engine
-        return await engine.readers.answer { engine.lookup(key) } ?? engine.missed(key)
+        return await engine.threads.readers.answer { engine.reader.lookup(key) } ?? engine.reader.missed(key)
     }
 
     /// As ``lookup(_:)``, with a closure in place of a task.
@@ -64,26 +64,26 @@ public final class Store: Sendable {
     /// `then` is called once and never by this thread within the call: on the thread that has read, or another one.
     package func lookup(_ key: EntryKey, then: @escaping @Sendable (Lookup) -> Void) {
         let engine = engine
-        engine.readers.answer {
-            engine.lookup(key)
+        engine.threads.readers.answer {
+            engine.reader.lookup(key)
         } then: {
-            then($0 ?? engine.missed(key))
+            then($0 ?? engine.reader.missed(key))
         }
     }
 
     /// As ``lookup(_:)``, for a thread that may block.
     public func lookupBlocking(_ key: EntryKey) -> Lookup {
-        if let found = engine.cached(key) { return found }
+        if let found = engine.reader.cached(key) { return found }
         let engine = engine
-        return engine.readers.answer { engine.lookup(key) } ?? engine.missed(key)
+        return engine.threads.readers.answer { engine.reader.lookup(key) } ?? engine.reader.missed(key)
     }
 
     /// What a `put` without a lookup needs to be refused when the key is invalidated meanwhile. Take it before the fetch begins.
     ///
     /// In shared mode it may be older than the last change of another process, and then refuses a little more than it has to.
     public func ticket() -> PutTicket {
-        engine.catchUpSoon()
-        return engine.state.withLock { $0.ticket }
+        engine.catchUp?.runSoon()
+        return engine.memory.withLock { $0.ticket }
     }
 
     // MARK: Bodies
@@ -97,9 +97,9 @@ public final class Store: Sendable {
         let engine = engine
         return BodyWriter(
             limits: BodyWriter.Limits(inline: limits.inlineBodyBytes, maximum: limits.largestBody), sealing: engine.configuration.sealing,
-            disk: engine.bodies
+            disk: engine.threads.bodies
         ) { () throws(StoreError) in
-            guard engine.door.wait() != nil else { throw engine.unavailable }
+            guard engine.handle.wait() != nil else { throw engine.handle.unavailable }
             return try engine.folder.makeTemporaryFile()
         }
     }
@@ -109,16 +109,5 @@ public final class Store: Sendable {
     /// Writes what waits, and closes the files. Afterwards puts are refused, and memory alone answers; in shared mode every lookup is a miss.
     public func close() async {
         await withCheckedContinuation { continuation in engine.close { continuation.resume() } }
-    }
-}
-
-extension StoreEngine {
-    var unavailable: StoreError {
-        switch door.storeCondition {
-        case .memoryOnly(let reason): StoreError(.unavailable, reason)
-        case .closed: StoreError(.closed, "the store is closed")
-        case .opening: StoreError(.unavailable, "the store is being opened")
-        case .open: StoreError(.unavailable, "the database is busy")
-        }
     }
 }

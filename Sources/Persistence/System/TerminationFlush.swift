@@ -89,15 +89,15 @@ public final class TerminationFlush: Sendable {
     private static func address(of action: sigaction) -> Int { unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) }
 
     private final class Run: Sendable {
-        private let engines: [StoreEngine]
+        private let stores: [any OpenStore]
         private let limit: Duration
         private let bell: Int32
         /// Nil once they are restored.
         private let former = Lock<[Int32: sigaction]?>([:])
         private let isStopped = Atomic(false)
 
-        init(stores: [StoreEngine], limit: Duration, bell: Int32) {
-            engines = stores
+        init(stores: [any OpenStore], limit: Duration, bell: Int32) {
+            self.stores = stores
             self.limit = limit
             self.bell = bell
         }
@@ -157,8 +157,8 @@ public final class TerminationFlush: Sendable {
         }
 
         private func flush() {
-            let latch = CountdownLatch(count: engines.count)
-            for engine in engines { engine.flushNow { latch.countDown() } }
+            let latch = CountdownLatch(count: stores.count)
+            for store in stores { store.flushNow { latch.countDown() } }
             latch.wait(for: limit)
         }
     }

@@ -59,10 +59,10 @@ import Testing
         let events = EventLog()
         let store = Store(folder.configuration { $0.onEvent = events.sink })
         for _ in 0..<2 { try await store.flush() }
-        let database = try #require(store.engine.door.current)
-        database.readers.close()
+        let database = try #require(store.engine.handle.current)
+        database.connections.readers.close()
         await learnKeys(store, database)
-        #expect(store.engine.door.current === database)
+        #expect(store.engine.handle.current === database)
         #expect(events.all == [.opened])
         await store.close()
     }
@@ -71,8 +71,8 @@ import Testing
         let events = EventLog()
         let store = Store(folder.configuration { $0.onEvent = events.sink })
         for _ in 0..<2 { try await store.flush() }
-        let database = try #require(store.engine.door.current)
-        try await database.writer.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE entry RENAME TO other") }
+        let database = try #require(store.engine.handle.current)
+        try await database.connections.writer.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE entry RENAME TO other") }
         await learnKeys(store, database)
         let isReplaced = events.all.contains { if case .replaced = $0 { true } else { false } }
         #expect(isReplaced)
@@ -82,8 +82,8 @@ import Testing
     private func learnKeys(_ store: Store, _ database: StoreDatabase) async {
         let engine = store.engine
         await withCheckedContinuation { continuation in
-            let isQueued = engine.writer.enqueue {
-                engine.learnKeys(database)
+            let isQueued = engine.threads.writer.enqueue {
+                engine.writeBack.learnKeys(database)
                 continuation.resume()
             }
             if !isQueued { continuation.resume() }

@@ -130,16 +130,14 @@ extension DamageTests {
             batch.writes.append((entry.key, WriteBackQueue.Write(puts: [.init(entry: entry)])))
         }
         let written = try database.write(batch, now: 1)
-        let stale = [Int64(1), 2, 99].map { id in
-            StoreDatabase.RowSummary(id: id, variant: "", cost: 123_456, file: "former", generation: 0, metadataCount: 0)
-        }
-        try database.removeOrphans(stale)
+        let stale = [Int64(1), 2, 99].map { EntryRowSummary(id: $0, cost: 123_456, file: "former") }
+        try database.orphans.remove(stale)
         let kept = try database.checkTotals()
-        #expect(kept.entries == 2 && kept.bytes == written.bytes)
+        #expect(kept.entries == 2 && kept.bytes == written.totals.bytes)
         for path in folder.bodies { unlink(path) }
-        try database.removeOrphans(stale)
+        try database.orphans.remove(stale)
         let rest = try database.checkTotals()
-        #expect(rest.entries == 1 && rest.bytes < written.bytes)
+        #expect(rest.entries == 1 && rest.bytes < written.totals.bytes)
         database.close()
     }
 

@@ -73,7 +73,7 @@ import Testing
     private func holdReaders(of store: Store, during test: () async throws -> Void) async rethrows {
         let (held, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         for _ in 0..<2 {
-            store.engine.readers.enqueue {
+            store.engine.threads.readers.enqueue {
                 held.signal()
                 letGo.wait()
             }

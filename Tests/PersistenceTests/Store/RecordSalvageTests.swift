@@ -110,13 +110,13 @@ import Testing
         try await store.setRecords((0..<3).map { StoreRecord(name: name($0), data: data($0)) }, in: "n")
         // One that is longer than SQLite takes: the transaction fails, and nothing of it is there.
         let change = RecordChange(replacesAll: true, kept: [StoreRecord(name: "new", data: Data([1]))])
-        let database = try #require(store.engine.door.current)
-        try await database.writer.writeWithoutTransaction {
+        let database = try #require(store.engine.handle.current)
+        try await database.connections.writer.writeWithoutTransaction {
             try $0.execute(
                 sql: "CREATE TEMP TRIGGER fails BEFORE INSERT ON record BEGIN SELECT RAISE(ABORT, 'no'); END")
         }
         let error = await withCheckedContinuation { continuation in
-            store.engine.writer.enqueue {
+            store.engine.threads.writer.enqueue {
                 do throws(DatabaseFailure) {
                     try database.write(change, in: "n")
                     continuation.resume(returning: DatabaseFailure?.none)

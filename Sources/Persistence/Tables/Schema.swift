@@ -1,17 +1,16 @@
 import GRDB
 import GRDBSQLite
+import Glibc
 
 /// The tables, and how a connection is set up.
 ///
-/// The version is in the name of the files as well (`StoreFolder`), so that two versions of a program live side by side, and nothing is ever
-/// migrated.
+/// Their version is that of the folder (``StoreFolder/version``).
 enum Schema {
-    static let version: Int64 = 1
     /// "ScNt" (https://sqlite.org/pragma.html#pragma_application_id).
     static let applicationID: Int64 = 0x5363_4E74
 
     static let pageSize = 8192
-    /// What an entry costs on disk beside its bytes: its share of the indexes and pages.
+    /// The cost of an entry on disk beside its bytes: its share of the indexes and pages.
     static let overheadPerEntry = 300
 
     /// The body stands beside the row, so that new metadata rewrites a page or two. No triggers: they would make a clear of all slow.
@@ -88,7 +87,7 @@ enum Schema {
         try database.inTransaction(.immediate) {
             let application = try database.integer("PRAGMA application_id") ?? 0
             let found = try database.integer("PRAGMA user_version") ?? 0
-            let expected = version << 20 | contentVersion & 0xF_FFFF
+            let expected = StoreFolder.version << 20 | contentVersion & 0xF_FFFF
             if application == applicationID && found == expected { return .rollback }
             let tables = try database.integer("SELECT count(*) FROM sqlite_schema") ?? 0
             guard application == 0 && found == 0 && tables == 0 else {
@@ -101,13 +100,41 @@ enum Schema {
         }
     }
 
+    /// Switches a connection that writes to the write-ahead log, which takes an exclusive lock and does not wait for it by the busy timeout.
+    ///
+    /// - Throws: `unavailable` where the file system cannot do what the log needs.
+    static func switchToWAL(_ database: Database) throws {
+        for attempt in 0... {
+            do {
+                guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                    throw DatabaseFailure.unavailable("the file system cannot do what SQLite's write-ahead log needs")
+                }
+                break
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempt < 250 {
+                usleep(20_000)
+            }
+        }
+        // A loss of power may take the last commits, never the consistency; the end of a process takes nothing.
+        try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = \(16 << 20); PRAGMA wal_autocheckpoint = 1000")
+    }
+
+    /// The seed of the hashes of keys and of the checksums, chosen when the database was made.
+    ///
+    /// - Throws: `corrupt` where there is none.
+    static func seed(of database: Database) throws -> UInt64 {
+        guard let seed = try database.integer("SELECT seed FROM total WHERE id = 1") else {
+            throw DatabaseFailure.corrupt("the file has no totals")
+        }
+        return UInt64(bitPattern: seed)
+    }
+
     /// The user's version of what is in the metadata.
     ///
     /// - Throws: `unavailable` for a file that is somebody else's.
     static func contentVersion(of database: Database) throws -> Int64 {
         let application = try database.integer("PRAGMA application_id") ?? 0
         let found = try database.integer("PRAGMA user_version") ?? 0
-        guard application == applicationID, found >> 20 == version else {
+        guard application == applicationID, found >> 20 == StoreFolder.version else {
             throw DatabaseFailure.unavailable("the file is of another program or version (\(application), \(found))")
         }
         return found & 0xF_FFFF

@@ -1,9 +1,9 @@
 import CStore
 import Glibc
 
-/// The way to the database: there, on its way, or not there. Changed by the writer thread only.
-final class DiskDoor: @unchecked Sendable {
-    // Safety: `state` is reached with `mutex` held only.
+/// The database of a store, if it is there: on its way, open, absent or closed. Changed by the writer thread only.
+final class DatabaseHandle: @unchecked Sendable {
+    // Safety: `state` and `knownTotals` are reached with `mutex` held only.
     enum State {
         case opening
         case open(StoreDatabase, LockFile)
@@ -15,6 +15,7 @@ final class DiskDoor: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state = State.opening
+    private var knownTotals = StoreTotals()
 
     init() {
         mutex = .allocate(capacity: 1)
@@ -66,7 +67,21 @@ final class DiskDoor: @unchecked Sendable {
         }
     }
 
-    /// Whether another try is due; the one who is told makes it.
+    /// The totals of the store as the database said last.
+    var totals: StoreTotals {
+        get {
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            return knownTotals
+        }
+        set {
+            pthread_mutex_lock(mutex)
+            knownTotals = newValue
+            pthread_mutex_unlock(mutex)
+        }
+    }
+
+    /// - Returns: true when another try is due; the caller that is told makes it.
     func takeRetry(at now: Duration) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -81,6 +96,16 @@ final class DiskDoor: @unchecked Sendable {
         case .open: .open
         case .none(let reason, _): .memoryOnly(reason: reason)
         case .closed: .closed
+        }
+    }
+
+    /// The reason why a call that needs the database cannot have it.
+    var unavailable: StoreError {
+        switch storeCondition {
+        case .memoryOnly(let reason): StoreError(.unavailable, reason)
+        case .closed: StoreError(.closed, "the store is closed")
+        case .opening: StoreError(.unavailable, "the store is being opened")
+        case .open: StoreError(.unavailable, DatabaseFailure.busy.reason)
         }
     }
 }

@@ -1,13 +1,13 @@
 import GRDB
 import GRDBSQLite
 
-/// What became of a call to the database, by what is to be done about it.
+/// The failure of a call to the database, by what is to be done about it.
 enum DatabaseFailure: Error, Sendable, Equatable {
     /// The file is no store, or is not as it was written: it is replaced.
     case corrupt(String)
-    /// Somebody else held it for too long: tried again later.
+    /// Another connection held it for too long: tried again later.
     case busy
-    /// No room: no disk until there is.
+    /// The disk is full: memory alone until it is not.
     case full
     /// It cannot be used: no disk until it can.
     case unavailable(String)
@@ -39,5 +39,28 @@ enum DatabaseFailure: Error, Sendable, Equatable {
         // cut short or damaged is SQLITE_CORRUPT when it is opened again.
         default: .unavailable(message)
         }
+    }
+}
+
+extension DatabaseFailure {
+    /// One sentence for the program.
+    var reason: String {
+        switch self {
+        case .corrupt(let message), .unavailable(let message): message
+        case .busy: "the database is busy"
+        case .full: "the disk is full"
+        }
+    }
+}
+
+extension StoreError {
+    init(_ failure: DatabaseFailure) {
+        let code: Code =
+            switch failure {
+            case .corrupt: .damaged
+            case .busy, .unavailable: .unavailable
+            case .full: .diskFull
+            }
+        self.init(code, failure.reason)
     }
 }

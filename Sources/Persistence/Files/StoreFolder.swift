@@ -21,16 +21,19 @@ struct StoreFolder: Sendable {
     let temporary: String
     private let openTemporary = OpenTemporary()
 
-    private static let databaseName = "store-\(Schema.version).sqlite"
-    private static let bodiesName = "bodies-\(Schema.version)"
-    private static let temporaryName = "tmp-\(Schema.version)"
+    /// Of the tables and the layout of files. It is in the names, so that two versions of a program live side by side, and nothing is ever migrated.
+    static let version: Int64 = 1
+
+    private static let databaseName = "store-\(Self.version).sqlite"
+    private static let bodiesName = "bodies-\(Self.version)"
+    private static let temporaryName = "tmp-\(Self.version)"
 
     init(_ path: String) {
         var path = path
         while path.count > 1 && path.hasSuffix("/") { path.removeLast() }
         self.path = path
         database = "\(path)/\(Self.databaseName)"
-        lock = "\(path)/store-\(Schema.version).lock"
+        lock = "\(path)/store-\(Self.version).lock"
         bodies = "\(path)/\(Self.bodiesName)"
         temporary = "\(path)/\(Self.temporaryName)"
     }
@@ -82,7 +85,7 @@ struct StoreFolder: Sendable {
 
     // MARK: Bodies that are not complete
 
-    func makeTemporaryFile() throws(StoreError) -> BodyWriter.TemporaryFile {
+    func makeTemporaryFile() throws(StoreError) -> TemporaryFile {
         do throws(StoreError) {
             return try newTemporaryFile()
         } catch  where error.code == .missing {
@@ -93,10 +96,10 @@ struct StoreFolder: Sendable {
         }
     }
 
-    private func newTemporaryFile() throws(StoreError) -> BodyWriter.TemporaryFile {
+    private func newTemporaryFile() throws(StoreError) -> TemporaryFile {
         let folder = try temporaryFolder()
         let name = Files.randomName()
-        return BodyWriter.TemporaryFile(folder: folder, name: name, descriptor: try folder.create(name))
+        return TemporaryFile(folder: folder, name: name, descriptor: try folder.create(name))
     }
 
     /// One descriptor for all bodies that are being written: each of them can then be removed also
@@ -137,7 +140,7 @@ struct StoreFolder: Sendable {
     /// Moves a complete body to its place.
     ///
     /// - Returns: its name.
-    func adopt(_ file: BodyWriter.TemporaryFile) throws(StoreError) -> String {
+    func adopt(_ file: TemporaryFile) throws(StoreError) -> String {
         let name = Files.randomName()
         // Young for whoever sweeps before the row is there, however long the body has waited.
         file.folder.touch(file.name)

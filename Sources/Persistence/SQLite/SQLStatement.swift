@@ -2,7 +2,7 @@ import FoundationEssentials
 import GRDB
 import GRDBSQLite
 
-/// What a parameter is bound to.
+/// The value that a parameter is bound to.
 enum SQLValue {
     case null
     case integer(Int64)
