@@ -5,6 +5,7 @@ public import Testing
 public struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
     private let executor = OwnThreadExecutor()
 
+    /// Runs the test, or all tests of the suite, on the thread.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {

@@ -3,7 +3,7 @@ import Persistence
 
 /// The question that an exchange puts to the response cache before it asks the server, and what follows from the answer. It knows no run.
 struct CacheInquiry {
-    /// What is made of a body, as far as a cache has to know.
+    /// The destination of a body, as far as a cache has to know.
     enum Consumer {
         case memory
         /// One file, written once: nobody could refresh it beside, and no stored beginning is joined to it.
@@ -63,7 +63,7 @@ struct CacheInquiry {
         guard let key = key(strategy) else { return .pass }
         let inquiry = CacheInquiry(
             cache: cache, request: request, key: key, policy: callersPolicy, strategy: strategy, consumer: consumer)
-        // What other methods send is never found, only thrown away.
+        // The answers to other methods are never found, only thrown away.
         let isSearched = request.method == .get || request.method == .head || policy.keeps(request.method)
         return isSearched && policy != .off && !inquiry.isStream ? .ask(inquiry) : .askNothing(inquiry)
     }
@@ -81,7 +81,7 @@ struct CacheInquiry {
             if isFile { return .send(transaction(found, forward.asked)) }
             return .serveAndRefresh(answer, use, CacheTransaction(cache, key, found, forward, isRefresh: true))
         case .forward(let forward):
-            // A file has room for a body that memory has not, and is written by the transfer alone.
+            // A file may be larger than memory, and is written by the transfer alone.
             return .send(transaction(found, isFile && forward.completing != nil ? forward.unconditional : forward))
         case .unavailable(let head, let status): return .unavailable(head, status)
         }
@@ -91,14 +91,14 @@ struct CacheInquiry {
         CacheTransaction(cache, key, found, forward)
     }
 
-    /// Whether a run that goes to the server may do so for others, or wait for another's answer, as far as the request says.
+    /// True where a run may go to the server for others, or wait for another's answer, as far as the request says.
     var mayBeShared: Bool {
         policy.coalescesRequests && !policy.write.isEmpty && policy.read != .none && request.method == .get && !request.hasBody
             && !request.hasCondition && request.fields[.range] == nil && !isFile && !isStream
     }
 }
 
-/// What is needed to serve from what was found.
+/// The cache, the key and the entries that a stored response is served from.
 struct CacheUse: Sendable {
     let cache: ResponseCache
     let key: CacheKey

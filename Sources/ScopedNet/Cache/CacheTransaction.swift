@@ -34,7 +34,7 @@ final class CacheTransaction: @unchecked Sendable {
     func begin(_ forward: CacheForward) {
         self.forward = forward
         outcome = nil
-        // What was just thrown away was thrown away by this request itself.
+        // It was this request itself that has just thrown something away.
         ticket = cache.store.ticket()
     }
 
@@ -136,7 +136,7 @@ final class CacheTransaction: @unchecked Sendable {
         if invalidation.callsProgram { WorkPool.shared.submit([removeReferenced]) } else { removeReferenced() }
     }
 
-    /// What the store has to learn besides a new response.
+    /// The store has to learn something besides a new response.
     var changesStored: Bool { outcome.map { !$0.removals.isEmpty || !$0.updates.isEmpty } ?? false }
 
     var stores: Bool {
@@ -157,7 +157,7 @@ final class CacheTransaction: @unchecked Sendable {
         if let index = forward.completing { cache.store.remove(found.entries[index]) }
     }
 
-    /// What is wrong goes, what is confirmed is refreshed. In memory; the disk follows.
+    /// Removes the entries that are wrong, and refreshes those that are confirmed. In memory; the disk follows.
     func applyChanges() {
         guard let outcome else { return }
         let entryKey = cache.entryKey(key)
@@ -189,7 +189,7 @@ final class CacheTransaction: @unchecked Sendable {
     private func storePlainly(_ body: NewBody, isComplete: Bool, of head: ResponseHead?) -> Bool? {
         guard case .plain(let reply) = outcome?.storage else { return nil }
         guard isComplete else {
-            // What may be kept of a beginning is seldom asked, and worked out only here.
+            // Seldom asked, and worked out only here: the part of a beginning that may be kept.
             guard let head else { return false }
             outcome = forward.received(CacheHead(head), requestTime: reply.requestTime, responseTime: reply.responseTime)
             return nil

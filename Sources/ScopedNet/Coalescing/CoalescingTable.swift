@@ -6,7 +6,7 @@ struct CoalescingTable<Key: Hashable, Leader, Waiter> {
         let leader: Leader
         let leaderID: UInt64
         var waiters: [UInt64: (priority: Priority, waiter: Waiter)] = [:]
-        /// How many wait with each priority: with thousands of them nobody goes through all each time one comes or goes.
+        /// The number of those who wait with each priority: with thousands of them nobody goes through all each time one comes or goes.
         var counts = [Int](repeating: 0, count: Priority.allCases.count)
     }
 

@@ -31,7 +31,7 @@ final class RequestCoalescer<Key: Hashable & Sendable>: Sendable {
 
     /// A follower waits no longer. When it was the last, and the leader's owner has gone too, nobody wants the answer any more.
     func leave(_ key: Key, _ id: UInt64) {
-        // What it holds is let go outside the lock.
+        // The waiter, and all it holds, is let go outside the lock.
         guard let gone = table.withLock({ $0.leave(key, id) }) else { return }
         settlePriority(of: gone.leader, key)
         if gone.isLast { gone.leader.followersHaveGone() }

@@ -1,4 +1,4 @@
-/// What is known of a response, or of the error in its place, when it is judged.
+/// The facts about a response, or the error in its place, that decide how it is judged.
 protocol ResponseFacts {
     /// A response has come; otherwise there is an error.
     var isResponse: Bool { get }

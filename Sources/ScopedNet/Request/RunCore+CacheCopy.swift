@@ -4,7 +4,8 @@ extension RunCore {
     ///
     /// - Returns: what is to be copied; nil for nothing.
     func makeCacheCopy(_ result: TransferResult) -> CacheCopy? {
-        guard template.destination != nil, let path = drive.committed?.destination, let transaction = endTransaction(result) else { return nil }
+        guard template.destination != nil, let path = drive.committed?.destination, let transaction = endTransaction(result)
+        else { return nil }
         endLeading()
         // The file holds the decoded bytes, and the server's are what is stored.
         guard result.head?.contentEncoding == nil else { return nil }

@@ -168,9 +168,8 @@ extension RunCore {
         judge(result, batch: batch)
     }
 
-    /// One step after the other, in the order of ``ResponseVerdict``, until one of them takes the response over.
-    ///
-    /// - Parameter declined: the last that has not; it may have asked the program first.
+    /// One step after the other, in the order of ``ResponseVerdict``, until one of them takes the response over. `declined` is the last that has
+    /// not; it may have asked the program first.
     func judge(_ result: TransferResult, after declined: ResponseVerdict? = nil, batch: DeliveryBatch?) {
         let facts = Facts(run: self, result: result)
         var verdict = ResponseVerdict.next(after: declined, facts)

@@ -90,7 +90,7 @@ extension RunCore {
     }
 
     func isTypeUnwanted(_ head: ResponseHead, _ body: Data) -> Bool {
-         drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0)
+        drive.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (drive.file?.count ?? 0) == 0)
     }
 
     func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool { assembler.acceptsType(head, isEmpty: isEmpty) }

@@ -31,7 +31,8 @@ final class CacheTransactionTests {
     // MARK: Helpers
 
     private func entry(
-        _ request: CacheRequest, _ policy: CachePolicy = .standard, for consumer: CacheInquiry.Consumer = .memory, readsNothing: Bool = false
+        _ request: CacheRequest, _ policy: CachePolicy = .standard, for consumer: CacheInquiry.Consumer = .memory,
+        readsNothing: Bool = false
     ) -> CacheInquiry.Entry {
         CacheInquiry.entry(request, policy, readsNothing: readsNothing, cache, for: consumer) { $0.key(for: request) }
     }
@@ -57,7 +58,10 @@ final class CacheTransactionTests {
         return transaction
     }
 
-    private struct Unexpected: Error {}
+    private struct Unexpected: Error {
+        let line: Int
+        init(line: Int = #line) { self.line = line }
+    }
 
     private let get = CacheRequest(url: "http://host.test/")
 
@@ -102,7 +106,7 @@ final class CacheTransactionTests {
         var alone = CachePolicy.standard
         alone.coalescesRequests = false
         #expect(try !inquiry(get, alone).mayBeShared)
-        // Who may read nothing that is stored can still ask for others.
+        // One that may read nothing of what is stored can still ask for others.
         guard case .ask(let authenticated) = entry(get, readsNothing: true) else { throw Unexpected() }
         #expect(authenticated.mayBeShared)
     }
@@ -164,7 +168,8 @@ final class CacheTransactionTests {
         try store([.cacheControl: "max-age=60, stale-if-error=60"])
         now.pass(61)
         let broken = try sent(get)
-        guard case .discard = broken.receive(head(503, [:])), case .serve(_, isValidated: false) = broken.endStep else { throw Unexpected() }
+        guard case .discard = broken.receive(head(503, [:])) else { throw Unexpected() }
+        guard case .serve(_, isValidated: false) = broken.endStep else { throw Unexpected() }
         var strict = CachePolicy.standard
         strict.servesStaleWhenDisconnected = false
         for (code, isServed) in [(NetworkError.Code.connectionRefused, true), (.firstByteTimeout, true), (.tlsFailed, false)] {
@@ -176,7 +181,8 @@ final class CacheTransactionTests {
         guard case .fail = try sent(get, strict).failed(error) else { throw Unexpected() }
         now.pass(60)
         let refused = NetworkError(.connectionRefused, phase: .connecting, message: "")
-        guard case .fail = try sent(get, strict).failed(refused), case .serve = try sent(get).failed(refused) else { throw Unexpected() }
+        guard case .fail = try sent(get, strict).failed(refused) else { throw Unexpected() }
+        guard case .serve = try sent(get).failed(refused) else { throw Unexpected() }
     }
 
     @Test("an exchange whose head has come fails by itself")
@@ -185,7 +191,9 @@ final class CacheTransactionTests {
         now.pass(61)
         let transaction = try sent(get)
         _ = transaction.receive(head(200, [:]))
-        guard case .fail = transaction.failed(NetworkError(.connectionLost, phase: .receiving, message: "")) else { throw Unexpected() }
+        guard case .fail = transaction.failed(NetworkError(.connectionLost, phase: .receiving, message: "")) else {
+            throw Unexpected()
+        }
     }
 
     @Test("a beginning that is stored is gone on with, in memory and not in a file")
@@ -208,7 +216,8 @@ final class CacheTransactionTests {
         try store([.cacheControl: "max-age=60"])
         let post = CacheRequest(method: .post, url: "http://host.test/", hasBody: true)
         for (status, isKept) in [(500, true), (204, false)] {
-            guard case .askNothing(let inquiry) = entry(post), case .send(let transaction) = inquiry.answered(CacheLookupResult(ticket: nil))
+            guard case .askNothing(let inquiry) = entry(post),
+                case .send(let transaction) = inquiry.answered(CacheLookupResult(ticket: nil))
             else { throw Unexpected() }
             guard case .pass = transaction.receive(head(status, [:])) else { throw Unexpected() }
             #expect(!transaction.stores)

@@ -705,6 +705,7 @@ struct Machine {
             jump(.retireAgent)
         case .retireAgent:
             if s.runs[r].isInCall { fail(.calledAfterRetirement) }
+            if s.runs[r].life.isMuted, !s.runs[r].life.isWorkOver { fail(.leftDuringWork) }
             if !s.runs[r].isHeld { fail(.removedUnheld) }
             s.runs[r].isHeld = false
             s.runs[r].isKeyed = false

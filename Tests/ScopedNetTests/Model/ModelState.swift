@@ -136,7 +136,7 @@ enum Violation: UInt8, CaseIterable {
     case unlinkedTwice, heldTwice, removedUnheld, retiredTwice, tornDownBeforeGates
     case slotReleasedTwice, twoDrivers, transferStartedTwice
     case wrongAnswer, wrongReason, cancelledByNobody, detachedStopped
-    case stageBegunAfterCancel, transferNotStopped, queueNotLeft, timerNotStopped
+    case stageBegunAfterCancel, transferNotStopped, leftDuringWork, queueNotLeft, timerNotStopped
     case hangs, neverEnded, noOnEnd, neverDestroyed, stillInBag, stillInAgent, slotKept, timerLeft, transferLeft
 
     var guarantee: String {
@@ -150,7 +150,7 @@ enum Violation: UInt8, CaseIterable {
         case .stageBegunAfterCancel, .queueNotLeft, .timerNotStopped, .timerLeft, .slotReleasedTwice, .slotKept: "G5"
         case .destroyedTwice, .destroyedDuringCall, .handlersRace, .neverDestroyed: "G6"
         case .calledAfterBagEnd, .unlinkedTwice, .tornDownBeforeGates, .stillInBag: "G8"
-        case .transferNotStopped, .transferLeft: "G10, G12"
+        case .transferNotStopped, .leftDuringWork, .transferLeft: "G10, G12"
         case .calledAfterRetirement, .calledInBag, .removedUnheld, .retiredTwice, .stillInAgent, .heldTwice: "G11, G13"
         }
     }

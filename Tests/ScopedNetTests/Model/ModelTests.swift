@@ -12,7 +12,8 @@ import Testing
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
     private static let machines = [
-        "Sources/ScopedNet/Request/RunLifecycle.swift", "Sources/ScopedNet/Request/RunStage.swift", "Sources/ScopedNet/Scope/BagLink.swift",
+        "Sources/ScopedNet/Request/RunLifecycle.swift", "Sources/ScopedNet/Request/RunStage.swift",
+        "Sources/ScopedNet/Scope/BagLink.swift",
         "Sources/ScopedNet/Request/CallAdmission.swift",
     ]
     private static let model = ["ModelState", "ModelProgram", "ModelExplorer", "ModelScenarios", "ModelReport", "ModelReplay"]
@@ -52,11 +53,13 @@ import Testing
     /// Survivors that were looked at: what they change cannot be seen from outside. Everything else that the scenarios reach must be killed.
     /// These run with `SCOPEDNET_SOAK=1` only.
     private static let equivalent: [String: String] = [
-        "RunLifecycle.swift cancel, was == .ended: answers stopWork, not alreadyEnded": "there is no work any more; taking back is idempotent",
+        "RunLifecycle.swift cancel, was == .ended: answers stopWork, not alreadyEnded":
+            "there is no work any more; taking back is idempotent",
         "RunLifecycle.swift cancel, was == .cancelled: answers stopWork, not alreadyEnded":
             "the first cancel stops the work too; taking back is idempotent, and a run leaves the agent once",
         "RunLifecycle.swift cancel, goesOn is not asked": "as the one before",
-        "RunLifecycle.swift withdrawAdmission, was == .ending: goesOn is the opposite": "the work has come to its end before the last admission",
+        "RunLifecycle.swift withdrawAdmission, was == .ending: goesOn is the opposite":
+            "the work has come to its end before the last admission",
         "RunLifecycle.swift withdrawAdmission, was == .silenced: goesOn is the opposite": "as the one before",
         "RunLifecycle.swift isMuted, without phase == .cancelled": "nobody asks while a call still runs",
         "RunLifecycle.swift mayGoOn, phase == .created: the opposite": "no stage asks before the start",
@@ -64,6 +67,8 @@ import Testing
         "RunLifecycle.swift mayGoOn, phase == .silenced: the opposite": "no stage asks any more",
         "RunLifecycle.swift mayGoOn, phase == .ended: the opposite": "no stage asks any more",
         "RunStage.swift init, working is unpacked as idle": "neither has anything to take back; only the status tells them apart",
+        "RunLifecycle.swift setSuspended, true: answers changed, not unchanged": "the transport is told once more what holds",
+        "RunLifecycle.swift setSuspended, not isSuspended = value": "the flag alone says what was asked for: RunLifecycleFlagTests",
         "BagLink.swift announce, true: answers true, not false": "the member is put in, and taken out when the link is confirmed",
         "BagLink.swift close, was == .linking: answers nothing, not leaveToInserter": "two names for doing nothing",
         "BagLink.swift close, was == .none: answers unlink, not nothing": "it has no bag to be taken out of",

@@ -10,7 +10,9 @@ struct ResponseAssemblerTests {
     private struct Refused: Error {}
     private struct Story: Decodable, Sendable { let id: Int }
 
-    private func assembler(_ decoder: AnyDecoder = ResponseDecoder.data.any, _ options: RequestOptions = .init()) throws -> ResponseAssembler {
+    private func assembler(
+        _ decoder: AnyDecoder = ResponseDecoder.data.any, _ options: RequestOptions = .init()
+    ) throws -> ResponseAssembler {
         ResponseAssembler(
             template: RequestTemplate(
                 url: try RequestURL("http://host.test/"), method: .get, fields: [:], headers: try HeaderBlock([:]), body: nil,
@@ -85,7 +87,8 @@ struct ResponseAssemblerTests {
         #expect(refused?.code == .unacceptableResponse && refused?.underlying is Refused)
         #expect(refused?.body == Data("no JS".utf8), "no more than an error keeps")
         // Taken by the check, refused by the decoder.
-        #expect(error { () throws(NetworkError) in try json.assemble(parts(Data("{".utf8)), isChecked: false) { true } }?.code == .decodingFailed)
+        let broken = error { () throws(NetworkError) in try json.assemble(parts(Data("{".utf8)), isChecked: false) { true } }
+        #expect(broken?.code == .decodingFailed)
         #expect(asked.withLock { $0.map(\.count) } == [7, 1])
         _ = error { () throws(NetworkError) in try json.assemble(parts(Data("{}".utf8)), isChecked: true) { true } }
         _ = error { () throws(NetworkError) in try json.assemble(parts(Data("{}".utf8)), isChecked: false) { false } }

@@ -167,12 +167,14 @@ import Testing
     private static let phases: [RunLifecycle.Phase] = [.created, .open, .calling, .cancelRequested, .ending, .ended, .cancelled, .silenced]
 
     /// A phase, with and without work that goes on.
-    private static let lives: [RunLifecycle] = phases.flatMap { [RunLifecycle(phase: $0, reason: 1), RunLifecycle(phase: $0, reason: 1, goesOn: true)] }
+    private static let lives: [RunLifecycle] = phases.flatMap { phase in
+        [false, true].map { RunLifecycle(phase: phase, reason: 1, goesOn: $0) }
+    }
 
     @Test func theWordHoldsEachFlagAlone() {
         let changes: [@Sendable (inout RunLifecycle) -> Void] = [
-            { _ = $0.setSuspended(true, isDetached: true) }, { $0.lead() }, { _ = $0.sayLastWord() }, { _ = $0.endWork() }, { $0.count() },
-            { _ = $0.retire() },
+            { _ = $0.setSuspended(true, isDetached: true) }, { $0.lead() }, { _ = $0.sayLastWord() }, { _ = $0.endWork() },
+            { $0.count() }, { _ = $0.retire() },
         ]
         for life in Self.lives {
             for bits in 0..<(1 << changes.count) {
@@ -180,7 +182,9 @@ import Testing
                 for (place, change) in changes.enumerated() where bits >> place & 1 == 1 { change(&changed) }
                 #expect(RunLifecycle(word: changed.word) == changed)
                 #expect(changed.phase == life.phase && changed.reason == 1 && changed.goesOn == life.goesOn)
-                let flags = [changed.isSuspended, changed.isLeading, changed.isSilent, changed.isWorkOver, changed.isCounted, changed.isRetired]
+                let flags = [
+                    changed.isSuspended, changed.isLeading, changed.isSilent, changed.isWorkOver, changed.isCounted, changed.isRetired,
+                ]
                 #expect(flags == (0..<changes.count).map { bits >> $0 & 1 == 1 })
             }
         }
