@@ -2,7 +2,7 @@ import Glibc
 
 /// A file that is being written, open, in the folder of those that are not complete.
 ///
-/// Nobody else knows its name, so that a file under a name that others look for appears complete or not at all.
+/// Its name is known to nobody else, so that a file under a name that others look for appears complete or not at all.
 struct TemporaryFile: Sendable {
     let folder: TrustedFolder
     let name: String

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// A redirect that the policy follows, where the program has a say in it.
+/// A redirect: the policy decides, and the program has a say in what it follows.
 extension RunCore {
     struct Hop: Sendable {
         let result: TransferResult
@@ -19,7 +19,7 @@ extension RunCore {
         var body: RequestBody?
     }
 
-    /// What the policy makes of the exchange.
+    /// The next exchange, as the policy wants it.
     func nextExchange(_ next: RedirectPolicy.RedirectedRequest, to target: RequestURL) -> NextExchange {
         NextExchange(
             url: target, method: next.method,
@@ -59,6 +59,95 @@ extension RunCore {
         var fields = exchange.fields
         if drive.hasJarCookies { fields[.cookie] = nil }
         return RequestHooks.NextRequest(url: exchange.url.string, method: exchange.method, headers: fields, keepsBody: exchange.body != nil)
+    }
+
+    // MARK: The policy's decision
+
+    private enum RedirectStep { case followed, deliver, failed(NetworkError) }
+
+    /// - Returns: false where the 3xx leads nowhere, and is a response like all others.
+    func redirects(_ result: TransferResult, batch: DeliveryBatch?) -> Bool {
+        guard let head = result.head else { return false }
+        if isFollowed(head) { storeInCache(result) }
+        switch redirect(result, head, batch: batch) {
+        case .followed: return true
+        case .deliver: return false
+        case .failed(let error):
+            fail(error, result, batch: batch)
+            return true
+        }
+    }
+
+    /// True where this response leads on, or is refused because of where it leads; any other is a response like all others.
+    func isFollowed(_ head: ResponseHead) -> Bool {
+        if drive.isRefresh { return false }
+        guard [301, 302, 303, 307, 308].contains(head.status), let location = head.location else { return false }
+        switch template.options.redirects.mode {
+        case .never: return false
+        case .follow: return true
+        case .sameOriginOnly:
+            let target = try? RequestURL(location, relativeTo: exchange.url, isLenient: true)
+            return target.map { $0.origin == exchange.url.origin } ?? true
+        }
+    }
+
+    private func redirect(_ result: TransferResult, _ head: ResponseHead, batch: DeliveryBatch?) -> RedirectStep {
+        let policy = template.options.redirects
+        guard isFollowed(head), let location = head.location else { return .deliver }
+        guard !head.hasConflictingLocations else { return .failed(redirectError(.badResponse, "its Location fields differ")) }
+        let target: RequestURL
+        do throws(NetworkError) {
+            target = try upgradedTarget(try RequestURL(location, relativeTo: exchange.url, isLenient: true))
+        } catch {
+            return .failed(redirectError(error.code == .unsupportedScheme ? .redirectRefused : .badResponse, error.message))
+        }
+        do throws(NetworkError) { try template.options.access.check(target, phase: .receiving) } catch {
+            return .failed(redirectError(error.code, error.message))
+        }
+        let visit = RedirectPolicy.Context.Visit(method: exchange.method, url: exchange.url.string)
+        let context = RedirectPolicy.Context(
+            status: head.status, location: target.string, visits: drive.visits + [visit], hasBody: exchange.body != nil,
+            isBodyReplayable: canReplayBody, setsCookie: head["set-cookie"] != nil)
+        StepDoor.pass(.redirectDecided, id)
+        switch policy.decide(context) {
+        case .deliver: return .deliver
+        case .fail(let reason): return .failed(redirectError(code(of: reason), reason.description))
+        case .follow(let next):
+            let hop = Hop(result: result, head: head, target: target, next: next, visit: visit)
+            if askAboutHop(hop) { return .followed }
+            do throws(NetworkError) { try follow(nextExchange(next, to: target), visit: visit) } catch { return .failed(error) }
+            goToHop(hop, target, batch: batch)
+            return .followed
+        }
+    }
+
+    func follow(_ next: NextExchange, visit: RedirectPolicy.Context.Visit) throws(NetworkError) {
+        // Here, where every way comes along: the program may have changed where it goes.
+        var next = next
+        next.url = try upgradedTarget(next.url)
+        try template.options.access.check(next.url, phase: .receiving)
+        try checkTrust(next.url)
+        drive.visits.append(visit)
+        let (method, body) = (next.method, next.body)
+        let isSameOrigin = next.url.origin == exchange.url.origin
+        let hop = AuthenticationSession.Exchange(url: next.url, method: method, fields: next.fields, body: body)
+        let fields = try drive.authentication?.fields(following: hop, isSameOrigin: isSameOrigin) ?? next.fields
+        let headers = withCookies(
+            try session.headerBlock(fields, method: method, body: body), to: next.url, method: method, body: body)
+        exchanges.redirect(to: next.url, method, headers, body)
+    }
+
+    func redirectError(_ code: NetworkError.Code, _ message: String) -> NetworkError {
+        NetworkError(code, phase: .receiving, message: message, runID: id, attempt: exchange.attempt)
+    }
+
+    func code(of reason: RedirectPolicy.Reason) -> NetworkError.Code {
+        switch reason {
+        case .loop: .redirectLoop
+        case .bodyNotReplayable: .bodyNotReplayable
+        case .unsupportedTarget, .downgrade: .redirectRefused
+        default: reason == .tooMany(limit: template.options.redirects.maxRedirects) ? .tooManyRedirects : .redirectRefused
+        }
     }
 
     // MARK: Following
@@ -127,7 +216,7 @@ extension RunCore {
 
     // MARK: Stopping
 
-    /// How much of a redirect's body is kept: all of it where the redirect may turn out to be the result.
+    /// The bytes of a redirect's body that are kept: all of them where the redirect may turn out to be the result.
     func keptBytes(ofRedirect head: ResponseHead) -> Int {
         guard template.options.validation.accepts(head.status), hook({ $0.redirect }) != nil else { return template.errorBodyBytes }
         return template.options.limits.bodyBytes

@@ -36,7 +36,7 @@ extension RunCore: TransferSink {
         if isFollowed(head) { return .memoryPrefix(limit: keptBytes(ofRedirect: head)) }
         if let destination = downloadDestination(head, batch: batch) { return destination }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
-        // What goes through a cache may be for others too, and comes whole; a file and a stream are.
+        // A response that goes through a cache may be for others too, and comes whole; a file and a stream are for this run alone.
         if drive.cache == nil || template.destination != nil, !acceptsType(head, isEmpty: head.contentLength == 0) {
             drive.isTypeRefused = true
             return .memoryPrefix(limit: template.errorBodyBytes)
