@@ -11,6 +11,8 @@ final class CacheTransaction: @unchecked Sendable {
     let key: CacheKey
     let found: CacheLookupResult
     private(set) var forward: CacheForward
+    /// The server has seen the request already, in another form.
+    private(set) var isRepeated = false
     /// From before the request was sent: what is invalidated since keeps its response out.
     private var ticket: PutTicket?
     /// When the request that is under way was sent.
@@ -33,6 +35,7 @@ final class CacheTransaction: @unchecked Sendable {
     /// Another request takes the place of the one whose response was of no use. May block, as a shared store asks the disk.
     func begin(_ forward: CacheForward) {
         self.forward = forward
+        isRepeated = true
         outcome = nil
         // It was this request itself that has just thrown something away.
         ticket = cache.store.ticket()

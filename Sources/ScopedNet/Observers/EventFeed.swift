@@ -51,13 +51,13 @@ package final class EventFeed: Sendable {
 
     // MARK: Pushing (any thread, never the delivery executor's own calls)
 
-    package func push(_ entry: Entry, from run: some EventSource, batch: DeliveryBatch? = nil) {
+    package func push(_ entry: Entry, from run: some EventSource, batch: DeliveryBatch = .direct) {
         schedule(run, batch) {
             $0.entries.append(entry); return true
         }
     }
 
-    func push(observed kind: RequestEvent.Kind, from run: some EventSource, batch: DeliveryBatch? = nil) {
+    func push(observed kind: RequestEvent.Kind, from run: some EventSource, batch: DeliveryBatch = .direct) {
         guard !observers.isEmpty else { return }
         // Until the socket is closed things still arrive; of a cancelled run only the attempt's own end is told.
         if !run.mayGoOn {
@@ -68,7 +68,7 @@ package final class EventFeed: Sendable {
 
     func pushStart(from run: some EventSource) {
         guard hasHandlers else { return }
-        schedule(run, nil) { state in
+        schedule(run, .direct) { state in
             guard !state.hasStarted else { return false }
             state.hasStarted = true
             state.entries.append(.start)
@@ -76,11 +76,11 @@ package final class EventFeed: Sendable {
         }
     }
 
-    func pushHead(_ head: ResponseHead, from run: some EventSource, batch: DeliveryBatch?) {
+    func pushHead(_ head: ResponseHead, from run: some EventSource, batch: DeliveryBatch) {
         if hasHandlers { push(.head(head), from: run, batch: batch) }
     }
 
-    func pushSent(_ progress: TransferProgress, from run: some EventSource, batch: DeliveryBatch?) {
+    func pushSent(_ progress: TransferProgress, from run: some EventSource, batch: DeliveryBatch) {
         schedule(run, batch) { state in
             defer { state.sent = progress }
             guard state.sent == nil else { return false }
@@ -90,7 +90,7 @@ package final class EventFeed: Sendable {
     }
 
     /// Reports received bytes; with `restarts` another file begins, and the count goes back to it.
-    func pushReceived(_ progress: TransferProgress, restarts: Bool = false, from run: some EventSource, batch: DeliveryBatch?) {
+    func pushReceived(_ progress: TransferProgress, restarts: Bool = false, from run: some EventSource, batch: DeliveryBatch) {
         schedule(run, batch) { state in
             defer { state.received = progress }
             if restarts { state.receivedReported = TransferProgress(completed: -1, total: nil) }
@@ -101,22 +101,21 @@ package final class EventFeed: Sendable {
     }
 
     /// Reports the complete counts, always before the success. `offset` is where the body begins in the file it is the rest of.
-    func pushFinalProgress(_ metrics: TransferMetrics, offset: Int64 = 0, hasBody: Bool, from run: some EventSource, batch: DeliveryBatch?)
-    {
+    func pushFinalProgress(_ metrics: TransferMetrics, offset: Int64 = 0, hasBody: Bool, from run: some EventSource, batch: DeliveryBatch) {
         guard run.wantsProgress else { return }
         if hasBody { pushSent(TransferProgress(completed: metrics.bodyBytesSent, total: metrics.bodyBytesSent), from: run, batch: batch) }
         let received = offset + metrics.bodyBytesReceived
         pushReceived(TransferProgress(completed: received, total: received), from: run, batch: batch)
     }
 
-    private func schedule(_ run: some EventSource, _ batch: DeliveryBatch?, _ change: (inout State) -> Bool) {
+    private func schedule(_ run: some EventSource, _ batch: DeliveryBatch, _ change: (inout State) -> Bool) {
         let mustSchedule = state.withLock { state -> Bool in
             guard change(&state), !state.isScheduled else { return false }
             state.isScheduled = true
             return true
         }
         guard mustSchedule else { return }
-        if let batch { batch.deliver(.run(run, .events), on: run.lane) } else { run.lane.enqueue(.run(run, .events)) }
+        batch.deliver(.run(run, .events), on: run.lane)
     }
 
     // MARK: Taking (delivery executor)

@@ -33,12 +33,12 @@ extension Request {
                 var handlers = RunHandlers()
                 handlers.resolve = { continuation.resume(returning: $0) }
                 // What the cache has at once needs no other thread: the task goes on here.
-                let batch = session.configuration.cache == nil ? nil : DeliveryBatch()
+                let batch = session.configuration.cache == nil ? .direct : DeliveryBatch()
                 let started = start(in: scope, origin: origin, handlers: consume handlers, batch: batch, canceller: canceller)
                 if started.wasRefused {
                     continuation.resume(returning: .failure(started.refusal))
                 }
-                batch?.endResuming()
+                batch.endResuming()
             }
         } onCancel: {
             canceller.cancel()
@@ -49,7 +49,7 @@ extension Request {
 /// Brings a task's cancellation to its run, whichever is there first. Armed before the run begins, so that a task that is cancelled already
 /// sends nothing.
 package final class TaskCanceller: Sendable {
-    private enum State { case waiting, armed(RunCore), cancelled(CancelReason) }
+    private enum State { case waiting, armed(RunDriver), cancelled(CancelReason) }
     private let state = Lock(State.waiting)
     private let cancellation = TaskCancellation()
 
@@ -62,7 +62,7 @@ package final class TaskCanceller: Sendable {
         return canceller
     }
 
-    func arm(_ run: RunCore) {
+    func arm(_ run: RunDriver) {
         let earlier = state.withLock { state -> CancelReason? in
             if case .cancelled(let reason) = state { return reason }
             state = .armed(run)

@@ -89,7 +89,7 @@ public final class Request<Value: Sendable>: Sendable {
 
     package func start(
         in bag: BagStorage?, origin: CodeOrigin, handlers extra: consuming RunHandlers? = nil, stream: BodyStream? = nil,
-        batch: DeliveryBatch? = nil, canceller: TaskCanceller? = nil
+        batch: DeliveryBatch = .direct, canceller: TaskCanceller? = nil
     ) -> Run {
         RunStarter(session: session, requestID: id, decoder: decoder.any).start(
             state, in: bag, origin: origin, handlers: extra, stream: stream, batch: batch, canceller: canceller)
@@ -104,7 +104,7 @@ public final class Request<Value: Sendable>: Sendable {
     // MARK: Reading
 
     /// The latest run, if the request was ever started.
-    package var last: RunCore? { state.withLock { $0.last } }
+    package var last: RunDriver? { state.withLock { $0.last } }
 
     /// Where the latest run is; `created` before the first start.
     public var status: Run.Status {

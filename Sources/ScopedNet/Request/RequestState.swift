@@ -9,7 +9,7 @@ struct RequestState: ~Copyable {
     var delegate: DelegateReference?
     private(set) var token: HandleToken?
     /// The latest run.
-    private(set) var last: RunCore?
+    private(set) var last: RunDriver?
 
     init(description: RequestDescription) { self.description = description }
 
@@ -39,5 +39,5 @@ struct RequestState: ~Copyable {
     }
 
     /// Sets the latest run. The caller gets the one before it, and lets go of it outside the lock.
-    mutating func replaceRun(by other: inout RunCore?) { swap(&last, &other) }
+    mutating func replaceRun(by other: inout RunDriver?) { swap(&last, &other) }
 }

@@ -1,5 +1,7 @@
+// Pure: no clock, lock, thread or import. The model check and its mutants compile this very file.
+
 /// The facts about a response, or the error in its place, that decide how it is judged.
-protocol ResponseFacts {
+package protocol ResponseFacts {
     /// A response has come; otherwise there is an error.
     var isResponse: Bool { get }
     /// A 3xx.
@@ -23,15 +25,18 @@ protocol ResponseFacts {
 /// - A retry comes before a stored response: the server's own answer is better, as long as it may be had.
 /// - A stored response takes the place of an error only, never of a status: the cache has judged statuses already (`stale-if-error`).
 /// - The status comes before the type: an error page may be of any type.
-enum ResponseVerdict: UInt8, CaseIterable {
+package enum ResponseVerdict: UInt8, CaseIterable, Sendable {
     case challenge, redirect, retry, storedResponse, failure, status, contentType, acceptance
 
     /// The step that comes after one that has declined; nil before the first. `acceptance` applies always.
-    static func next<Facts: ResponseFacts>(after declined: Self?, _ facts: Facts) -> Self {
+    package static func next<Facts: ResponseFacts>(after declined: Self?, _ facts: Facts) -> Self {
         var step = declined.map(\.following) ?? .challenge
         while !step.applies(facts) { step = step.following }
         return step
     }
+
+    /// True for each step behind the one that has declined.
+    package func comes(after declined: Self?) -> Bool { declined.map { rawValue > $0.rawValue } ?? true }
 
     private var following: Self { Self(rawValue: rawValue + 1) ?? .acceptance }
 

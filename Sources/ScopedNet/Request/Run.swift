@@ -3,13 +3,13 @@ import SystemSupport
 /// One start of a request, as `start` returns it. Keep it to cancel, suspend or look; dropping it changes nothing unless the request says
 /// ``ReleaseStrategy/cancelOnRelease``.
 public final class Run: Sendable {
-    package let core: RunCore
+    package let core: RunDriver
     private let token: HandleToken?
     /// Whether the start that returned this was refused, under ``RepeatStrategy/keepRunning``: it made no run, its closures were
     /// released, and this is the run that continues in its place, whoever started it.
     public let wasRefused: Bool
 
-    package init(core: RunCore, token: HandleToken?, wasRefused: Bool = false) {
+    package init(core: RunDriver, token: HandleToken?, wasRefused: Bool = false) {
         self.core = core
         self.token = token
         self.wasRefused = wasRefused
@@ -89,7 +89,7 @@ extension Run {
     }
 }
 
-extension RunCore {
+extension ManagedRun {
     package var status: Run.Status {
         let state = lifecycle
         let stage: Run.Status.Stage =
@@ -116,9 +116,9 @@ extension RunCore {
 /// Shared by a request and its runs under ``ReleaseStrategy/cancelOnRelease``: when the last of them is gone, so is this.
 package final class HandleToken: Sendable {
     /// The runs under way. Runs do not hold the token, so that dropping handles is noticed.
-    private let runs = Lock<[UInt64: WeakReference<RunCore>]>([:])
+    private let runs = Lock<[UInt64: WeakReference<RunDriver>]>([:])
 
-    func adopt(_ run: RunCore) {
+    func adopt(_ run: RunDriver) {
         runs.withLock { runs in
             if runs.count > 16 { runs = runs.filter { $0.value.object != nil } }
             runs[run.id] = WeakReference(run)
@@ -129,4 +129,8 @@ package final class HandleToken: Sendable {
         let live = runs.withLock { $0.values.compactMap(\.object) }
         for run in live { _ = run.cancel(.requestReleased) }
     }
+}
+
+extension RequestAgent {
+    package func liveRuns() -> [RunDriver] { liveEntries().compactMap { $0 as? RunDriver } }
 }

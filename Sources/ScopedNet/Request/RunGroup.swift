@@ -1,10 +1,10 @@
 /// The end of very many runs at once.
 enum RunGroup: ScopeGroup {
     static func tearDown(moving members: inout [ScopeMember]) {
-        var runs = members.compactMap { $0 as? RunCore }
+        var runs = members.compactMap { $0 as? RunDriver }
         members.removeAll(keepingCapacity: true)
         takeOutOfQueues(runs)
-        var silent: [RunCore] = []
+        var silent: [RunDriver] = []
         silent.reserveCapacity(runs.count)
         var last = LastWords()
         while let run = runs.popLast() {
@@ -22,13 +22,13 @@ enum RunGroup: ScopeGroup {
     }
 
     /// Those whose queue is the same stand side by side, nearly always.
-    private static func takeOutOfQueues(_ runs: [RunCore]) {
+    private static func takeOutOfQueues(_ runs: [RunDriver]) {
         for group in runs.grouped(by: { ObjectIdentifier($0.session) }) {
             group.first?.session.admission.removeAll(group.lazy.filter { !$0.isMuted })
         }
     }
 
-    private static func retire(moving runs: inout [RunCore]) {
+    private static func retire(moving runs: inout [RunDriver]) {
         let groups = runs.grouped(by: { ObjectIdentifier($0.session) }).compactMap { group -> (agent: RequestAgent, ids: [UInt64])? in
             guard let agent = group.first?.agent else { return nil }
             agent.remove(group)
@@ -39,7 +39,7 @@ enum RunGroup: ScopeGroup {
     }
 
     private struct LastWords {
-        var events: [RunCore] = []
+        var events: [RunDriver] = []
         var items: [(lane: DeliveryLane, item: DeliveryLane.Item)] = []
 
         consuming func say() {

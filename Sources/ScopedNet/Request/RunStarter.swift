@@ -9,7 +9,7 @@ struct RunStarter {
     /// Starts a run, or returns the one that a refused start leaves running (``RepeatStrategy/keepRunning``).
     func start(
         _ state: borrowing Lock<RequestState>, in bag: BagStorage?, origin: CodeOrigin, handlers extra: consuming RunHandlers?,
-        stream: BodyStream?, batch: DeliveryBatch?, canceller: TaskCanceller?
+        stream: BodyStream?, batch: DeliveryBatch, canceller: TaskCanceller?
     ) -> Run {
         var handlers = RunHandlers()
         var (token, description, known) = state.withLock { state in
@@ -22,7 +22,7 @@ struct RunStarter {
         if let extra = consume extra { handlers.merge(extra) }
         var hooks = handlers.hooks
         handlers.hooks = nil
-        let run = RunCore(
+        let run = RunDriver(
             template: settled, requestID: requestID, session: session, decoder: decoder, handlers: consume handlers, stream: stream,
             scope: bag?.label,
             repeatKey: repeatKey(settled.options), origin: origin, preparationError: error)
@@ -37,14 +37,14 @@ struct RunStarter {
         case .refused(let existing):
             run.discard()
             // An agent has no entries but runs.
-            return Run(core: existing as? RunCore ?? run, token: nil, wasRefused: true)
+            return Run(core: existing as? RunDriver ?? run, token: nil, wasRefused: true)
         case .accepted(let replaced):
             for old in replaced { _ = old.cancel(.replaced) }
         }
         if let mine = hooks { run.adopt(mine) }
         // The run may be over before this returns, and nobody but it may hold them then.
         hooks = nil
-        var previous: RunCore? = run
+        var previous: RunDriver? = run
         state.withLock { state in
             state.replaceRun(by: &previous)
             if known == nil, error == nil { state.keep(settled, of: description) }
@@ -81,7 +81,7 @@ struct RunStarter {
     }
 }
 
-extension RunCore {
+extension RunDriver {
     /// Releases the closures of a start that was refused; none is called.
     fileprivate func discard() {
         _ = closeGate(.explicit)

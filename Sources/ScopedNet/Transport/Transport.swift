@@ -155,10 +155,18 @@ extension TransferMetrics {
     @exclusivity(unchecked) private var jobs: [WorkPool.Job] = []
     @exclusivity(unchecked) private var waits: [(group: BlockingPool.Group, job: BlockingPool.Job)] = []
 
+    /// Hands on at once what it is given, and so belongs to no thread: for events that come alone.
+    // Safety: its one variable part stays empty, as `isDirect` is constant and asked first.
+    nonisolated(unsafe) package static let direct = DeliveryBatch(isDirect: true)
+    private let isDirect: Bool
+
     /// Makes an empty batch.
-    public init() {}
+    public convenience init() { self.init(isDirect: false) }
+
+    private init(isDirect: Bool) { self.isDirect = isDirect }
 
     package func deliver(_ item: DeliveryLane.Item, on target: DeliveryLane) {
+        if isDirect { return target.enqueue(item) }
         if lane !== target {
             flush()
             lane = target
@@ -166,10 +174,14 @@ extension TransferMetrics {
         items.append(item)
     }
 
-    package func work(_ job: @escaping WorkPool.Job) { jobs.append(job) }
+    package func work(_ job: @escaping WorkPool.Job) {
+        if isDirect { WorkPool.shared.submit([job]) } else { jobs.append(job) }
+    }
 
     /// Takes a job that may block.
-    package func block(_ group: BlockingPool.Group, _ job: @escaping BlockingPool.Job) { waits.append((group, job)) }
+    package func block(_ group: BlockingPool.Group, _ job: @escaping BlockingPool.Job) {
+        if isDirect { BlockingPool.shared.submit(group, job) } else { waits.append((group, job)) }
+    }
 
     /// Call after each batch of sink calls, outside all locks.
     public func end() {

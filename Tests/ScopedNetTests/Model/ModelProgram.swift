@@ -9,13 +9,13 @@ enum Label: UInt8, CaseIterable {
     case startAdd, startRetain, startReplace, startReplaced, startLink, startLinked, startRefused, startGate
     // BagStorage.insert
     case insertLook, announce, push, pushBlindly, confirm, insertRemove, insertLookAgain, insertLeave, insertLeft
-    // RunCore.cancel
+    // RunDriver.cancel
     case cancelGate, cancelReturn, agentLook
-    // RunCore.tearDown
+    // RunDriver.tearDown
     case tearDown, destroy, destroyed, tearLook, tearAborted, tearSay
-    // RunCore.leaveBags, ScopeMember.leaveBag, BagStorage.remove
+    // RunDriver.leaveBags, ScopeMember.leaveBag, BagStorage.remove
     case leaveOwn, leaveClearing, leaveRemove, leaveRare, leaveFurther
-    // RunCore.abortStage
+    // RunDriver.abortStage
     case abortRead, abortQueue, abortTransfer, abortWaits
     // stopWork, lastWordSaid, workEnded, retire
     case stopLook, stopAborted, workEnded, said, retire, retireRare, retireAgent
@@ -42,7 +42,7 @@ enum Label: UInt8, CaseIterable {
         endFurtherCancelled, endDestroy, endGate, endSay, sayCancelled
     // BagStorage.end
     case bagLock, bagTake, bagShut, bagSettle, bagSettled, bagReturn, background
-    // RunCore.join
+    // RunDriver.join
     case joinTable, joinInsert, joinInserted, joinCancelled, joinLook, joinLeave
     // setSuspended
     case suspendLook, suspendSet, suspendStage, suspendUnpark, suspendNext

@@ -66,7 +66,7 @@ final class Replayer: @unchecked Sendable {
     private var isFree = false
     private let seen = Lock(Seen())
     private let results = Lock([Run.CancelResult?](repeating: nil, count: 8))
-    private let core = Lock<RunCore?>(nil)
+    private let core = Lock<RunDriver?>(nil)
     private var request: (() -> Void)?
     private var canary: WeakReference<Canary>
 
@@ -355,7 +355,7 @@ final class Replayer: @unchecked Sendable {
         ]
     }
 
-    private func picture(_ core: RunCore) -> [String] {
+    private func picture(_ core: RunDriver) -> [String] {
         let gate = core.lifecycle
         let counts = seen.withLock { ($0.successes, $0.failures, $0.furtherCalls, $0.ends.count) }
         return [

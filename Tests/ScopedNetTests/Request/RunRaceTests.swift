@@ -224,7 +224,7 @@ import Testing
     @Test func aRunThatEndedCanBePutInABagWithoutLeaking() async throws {
         try await withStage { session, stage in
             let bag = DeallocBag()
-            weak var core: RunCore?
+            weak var core: RunDriver?
             do {
                 let run = session.request("http://h/").start()
                 stage.succeed(stage.started[0])

@@ -105,7 +105,7 @@ import Testing
         try await withCache(on: sealing, readTimeout: .milliseconds(200)) { cached async throws in
             cached.server.on("/", ScriptedResponse.ok(.bytes(Array(bytes(300_000)))).header("Cache-Control", "max-age=60"))
             sealing.hang()
-            weak var core: RunCore?
+            weak var core: RunDriver?
             do {
                 let run = cached.wire.session.download(cached.server.url + "/", to: target("a")).start()
                 core = run.core

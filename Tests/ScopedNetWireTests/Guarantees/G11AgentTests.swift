@@ -30,7 +30,7 @@ import Testing
             house.server.on("/a", .ok("x"))
             for _ in 0..<20 {
                 let trace = Trace()
-                weak var weakRun: RunCore?
+                weak var weakRun: RunDriver?
                 do {
                     weakRun =
                         house.session.request(house.url("/a")).onSuccess { _ in trace.add("s") }.onEnd { _ in trace.add("e") }.start()

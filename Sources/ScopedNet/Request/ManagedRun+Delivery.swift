@@ -1,11 +1,12 @@
 import FoundationEssentials
 import Synchronization
+import SystemSupport
 
-/// What the run says, on the delivery executor.
-extension RunCore: DeliveringRun {
+/// The calls of a run, on its callback executor.
+extension ManagedRun: DeliveringRun {
     package func deliver(_ item: DeliveryLane.Signal) {
         guard let ticket else { return say(item) }
-        // What its callbacks make belongs to its census.
+        // Objects that its callbacks make belong to its census.
         ticket.listening { say(item) }
     }
 
@@ -48,7 +49,7 @@ extension RunCore: DeliveringRun {
         leaveBags()
         // `complete` is reached with an outcome on every way.
         guard let outcome else { return retire() }
-        countEnd(outcome)
+        if !isRefresh { session.counter.end(outcome.error?.code, nanoseconds: monotonicNow() &- startedAt) }
         let isObserved = tellObservers(outcome)
         RunDelivery.end(self, with: outcome, isFirstAdmitted: !isObserved, on: lane)
     }
@@ -74,17 +75,11 @@ extension RunCore: DeliveringRun {
         workEnded(onLane: true)
     }
 
-    private var bodyBytes: Int {
-        if let decoded = drive.decodedBytes { return decoded }
-        return drive.source == .network ? Int(clamping: attempts.last?.bodyBytesReceived ?? 0) : 0
-    }
-
     /// - Returns: false when there are none.
     @discardableResult
     private func tellObservers(_ outcome: RunOutcome) -> Bool {
         guard let feed, !feed.observers.isEmpty else { return false }
-        var completion = RequestEvent.Completion(
-            bodyBytes: bodyBytes, metrics: attempts.all, duration: elapsed, filePath: drive.committed?.destination)
+        var completion = completion
         switch outcome {
         case .success(let response):
             completion.response = response.parts.head
@@ -102,7 +97,7 @@ extension RunCore: DeliveringRun {
 
     // MARK: Handlers
 
-    /// Whether something is to be said after a cancellation.
+    /// Something is to be said after a cancellation.
     var hasLastWord: Bool { delivery.hasLastWord }
 
     /// For the census: what was not destroyed although the run has ended. Nobody but the run touches them then.
@@ -114,4 +109,8 @@ extension RunCore: DeliveringRun {
         _ = consume old
         dropHooks()
     }
+}
+
+extension RunOutcome {
+    fileprivate var error: NetworkError? { if case .failure(let error) = self { error } else { nil } }
 }

@@ -2,48 +2,68 @@ import FoundationEssentials
 import Glibc
 import HTTPTypes
 
-/// Downloads: the target, which one run at a time may have, and the part that an earlier run has left of it.
+/// The download of a run.
+struct DownloadState {
+    /// Of a download to a file, and of a response that became one.
+    var session: DownloadSession?
+    /// The file, in its place.
+    var committed: FileSink?
+    /// Nil while it was not tried to give the file its place.
+    var commitOutcome: Result<Void, NetworkError>?
+
+    /// The file that is being written.
+    var file: FileSink? {
+        get { session?.file }
+        set {
+            // A response that was no download when it was asked for.
+            if session == nil, newValue != nil { session = DownloadSession() }
+            session?.file = newValue
+        }
+    }
+}
+
+/// A run that downloads to a file: the target, which one run at a time may have, and the part that an earlier run has left of it.
 ///
 /// All of it blocks for as long as the disk does, and happens on the blocking pool. With a head the network thread only decides: the file's
 /// writer does it before the first byte (``FileSink``), or the pool at the end of the exchange.
-extension RunCore {
+protocol DownloadRun: HookedRun {
+    var caching: CacheState { get set }
+    /// The fields of another attempt, with the cookies and credentials of this moment.
+    func renewedFields() -> HeaderBlock
+}
+
+extension DownloadRun {
     // MARK: The target
 
     /// Before the first exchange.
-    func claimTarget() {
+    func claimTarget() -> RunEvent? {
         waitForDisk { [self] in
             StepDoor.pass(.targetAsked, id)
             return Result { () throws(NetworkError) in try openTarget() }
         } next: { run, opened in
-            guard let opened else { return run.failForDisk() }
+            guard let opened else { return run.failForDisk(nil) }
             run.take(opened)
         } late: { opened in
             // The run has ended, and could not let go of what it had not got.
             if case .success(.granted(let claim, _)) = opened { claim.end() }
         }
-    }
-
-    private enum OpenedTarget: Sendable {
-        /// Known with the response.
-        case later
-        case leaving(DownloadClaim)
-        case granted(DownloadClaim, keepsPart: Bool)
+        return nil
     }
 
     private func take(_ opened: Result<OpenedTarget, NetworkError>) {
         do throws(NetworkError) {
             switch try opened.get() {
             case .leaving(let claim): return wait(for: claim)
-            case .later: drive.download = downloadSession(nil, keepsPart: false)
+            case .later: downloading.session = downloadSession(nil, keepsPart: false)
             case .granted(let claim, let keepsPart):
                 let download = downloadSession(claim, keepsPart: keepsPart)
-                drive.download = download
+                downloading.session = download
                 if keepsPart { try askForRest(download) }
             }
-        } catch { return fail(numbered(error), batch: nil) }
+        } catch { return fail(numbered(error)) }
         StepDoor.pass(.targetClaimed, id)
         guard mayGoOn else { return abandonWork() }
-        beginExchanges(nil)
+        receive(.done)
     }
 
     private func downloadSession(_ claim: DownloadClaim?, keepsPart: Bool) -> DownloadSession {
@@ -73,7 +93,7 @@ extension RunCore {
         }
     }
 
-    /// Where the file goes is known with the response: in a folder by its name, or where the program says. Nobody else can have it before.
+    /// True where the target is known with the response only: in a folder by its name, or where the program says. Nobody else can have it before.
     private var choosesTarget: Bool {
         if hook({ $0.destination }) != nil { return true }
         var status = stat()
@@ -83,10 +103,10 @@ extension RunCore {
 
     /// A cancelled run has the target, but not for long: it is the next one's as soon as its file is closed.
     private func wait(for claim: DownloadClaim) {
-        ask({ await claim.closed() }, next: { run, _ in run.claimTarget() })
+        ask(HookQuestion { await claim.closed() }) { run, _ in _ = run.claimTarget() }
     }
 
-    /// Whether the request leaves it to the library which bytes it asks for.
+    /// True if the request leaves it to the library which bytes it asks for.
     private var mayResume: Bool {
         let fields = template.fields
         let conditions: [HTTPField.Name] = [.range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince]
@@ -100,32 +120,27 @@ extension RunCore {
         try setOwnFields(try download.askForRest(exchanges.url.description, exchanges.ownHeaders.fields))
     }
 
-    private func setOwnFields(_ fields: HTTPFields?) throws(NetworkError) {
-        guard let fields else { return }
-        exchanges.setHeaders(try session.headerBlock(fields, method: exchanges.method, body: exchanges.body))
-    }
-
     /// Before another attempt: what has come so far need not come again.
     func resumeAttempt() {
-        guard let download = drive.download, download.keepsPart else { return }
+        guard let download = downloading.session, download.keepsPart else { return }
         do throws(NetworkError) { try askForRest(download) } catch {
             try? setOwnFields(download.askForWhole(exchanges.ownHeaders.fields))
             return
         }
         guard download.asked != nil else { return }
         // The cache sees whole responses alone.
-        drive.cache = nil
+        caching.transaction = nil
     }
 
-    /// What came does not fit the part, which is gone: the same again, without one.
+    /// The response does not fit the part, which is gone: the same again, without one.
     private func askAnew(_ download: DownloadSession, _ result: TransferResult) {
         StepDoor.pass(.partDropped, id)
         guard mayGoOn else { return abandonWork() }
         do throws(NetworkError) {
             try setOwnFields(try download.askAnew(exchanges.url.description, exchanges.ownHeaders.fields))
-        } catch { return fail(error, result, batch: nil) }
-        exchanges.again(authorizedForRetry(cookiesOfRetry()))
-        submitAttempt()
+        } catch { return fail(error, result) }
+        exchanges.again(renewedFields())
+        receive(.retried)
     }
 
     // MARK: Receiving
@@ -134,34 +149,34 @@ extension RunCore {
     ///
     /// - Returns: nil for a response like all others.
     func downloadDestination(_ head: ResponseHead, batch: DeliveryBatch) -> BodyDestination? {
-        guard let download = drive.download else { return nil }
+        guard let download = downloading.session else { return nil }
         let now = WallTime(secondsSince1970: Date.now.timeIntervalSince1970)
         let step = download.received(head, exchanges.url.description, now: now) { acceptsType($0, isEmpty: false) }
         switch step {
         case .pass: return nil
         case .append(let file, let whole):
-            drive.bodyIsValue = true
+            receiving.bodyIsValue = true
             feed?.pushHead(whole, from: self, batch: batch)
             reportProgress(0, of: nil, download, batch)
             return .file(file)
         case .refuse(let file): return .file(file)
         case .refuseType:
-            drive.isTypeRefused = true
+            receiving.isTypeRefused = true
             return .memoryPrefix(limit: template.errorBodyBytes)
         }
     }
 
-    /// Where the whole file goes: into the part where it could be gone on with, else where every download goes.
+    /// The place of the whole file: the part where it could be gone on with, else where every download goes.
     func wholeFile(_ path: String) -> BodyDestination {
-        guard let download = drive.download, let file = download.wholeFile(path) else { return temporaryFile(path) }
+        guard let download = downloading.session, let file = download.wholeFile(path) else { return temporaryFile(path) }
         download.file = file
         return .file(file)
     }
 
     private func temporaryFile(_ path: String) -> BodyDestination {
         let file = FileSink(destination: path)
-        let download = drive.download ?? DownloadSession()
-        drive.download = download
+        let download = downloading.session ?? DownloadSession()
+        downloading.session = download
         download.file = file
         return .file(file)
     }
@@ -176,13 +191,10 @@ extension RunCore {
 
     // MARK: The end of an exchange
 
-    func waitsForDisk(_ result: TransferResult) -> Bool {
-        drive.download?.needsDisk(result, acceptsStatus: { template.options.validation.accepts($0) }) ?? false
-    }
-
-    /// Where ``waitsForDisk(_:)`` says so: the part is seen to, and the run goes on.
-    func finishOnDisk(_ result: TransferResult) {
-        guard let download = drive.download else { return received(result, batch: nil) }
+    func finishPart(_ input: inout StepInput) -> RunEvent? {
+        guard let download = downloading.session, let result = input.result,
+            download.needsDisk(result, acceptsStatus: { template.options.validation.accepts($0) })
+        else { return .done }
         let end = download.finish(isComplete: result.error == nil)
         waitForDisk(atMost: result.error == nil ? nil : patienceWithDisk) {
             end.run()
@@ -190,26 +202,37 @@ extension RunCore {
             guard let outcome else { return run.failWithoutDisk(result) }
             run.finished(result, end, outcome)
         }
+        return nil
     }
 
     private func finished(_ result: TransferResult, _ end: DownloadEnd, _ outcome: DownloadEnd.Outcome) {
-        guard let download = drive.download else { return received(result, batch: nil) }
+        guard let download = downloading.session else { return receive(.done, StepInput(result: result)) }
         switch download.finished(result, end, outcome) {
         case .again: askAnew(download, result)
         case .conclude(var result):
             result.error = result.error.map(numbered)
-            received(result, batch: nil)
+            receive(.done, StepInput(result: result))
         }
     }
 
     /// The first reason counts.
     private func failWithoutDisk(_ result: TransferResult) {
         guard let error = result.error else { return failForDisk(result) }
-        drive.file?.forbidPlacing()
-        fail(error, result, batch: nil)
+        downloading.file?.forbidPlacing()
+        fail(error, result)
     }
 
-    var isPartHeld: Bool { drive.download?.isPartHeld ?? false }
+    /// The total time is over, and the disk has not answered.
+    func failForDisk(_ result: TransferResult?) {
+        // Before the error is told, and without waiting for a thread: the disk may return any moment.
+        downloading.file?.forbidPlacing()
+        fail(totalTimeout(result == nil ? .preparing : .receiving, ", and the disk has not answered"), result)
+    }
+
+    /// The time that an error waits for the disk once it is known.
+    var patienceWithDisk: Duration { .nanoseconds(Int64(DiskWaits.patience(keepsPart: downloading.session?.keepsPart == true))) }
+
+    var isPartHeld: Bool { downloading.session?.isPartHeld ?? false }
 
     // MARK: The end of the run
 
@@ -224,31 +247,22 @@ extension RunCore {
     ///
     /// - Returns: how many bytes are kept for the next run.
     @discardableResult
-    func endDownload() -> Int64? { drive.download?.ending() }
+    func endDownload() -> Int64? { downloading.session?.ending() }
 
     /// The same on any thread, for a run that is over: what follows does not wait for the disk.
     func dropDownload(then follow: @escaping @Sendable () -> Void = {}) {
-        guard let ending = drive.download?.ending else { return follow() }
-        block(nil) {
+        guard let ending = downloading.session?.ending else { return follow() }
+        block(.direct) {
             _ = ending()
             follow()
         }
     }
 
-    /// From a thread that must not wait for the disk, and may know nothing of the stage. Nothing happens where the run has let go by itself.
-    func releaseTarget() {
-        guard template.destination != nil, let claim = DownloadClaims.shared.claim(ofRun: id) else { return }
-        block(nil) { claim.end() }
-    }
 }
 
-extension RunCore.DriveState {
-    var file: FileSink? {
-        get { download?.file }
-        set {
-            // A response that was no download when it was asked for.
-            if download == nil, newValue != nil { download = DownloadSession() }
-            download?.file = newValue
-        }
-    }
+private enum OpenedTarget: Sendable {
+    /// Known with the response.
+    case later
+    case leaving(DownloadClaim)
+    case granted(DownloadClaim, keepsPart: Bool)
 }

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// How the run leaves the agent.
-extension RunCore {
+/// The departure of a run from its agent.
+extension ManagedRun {
     /// After a cancellation: nothing is left to be called.
     func lastWordSaid(onLane: Bool = false) {
         if noteLastWord() { retire(onLane: onLane) }

@@ -1,5 +1,5 @@
-/// What a census asks a run. On the way to a test's failure: cost does not matter here.
-extension RunCore: CensusMember {
+/// The answers of a run to a census. On the way to a test's failure: cost does not matter here.
+extension ManagedRun: CensusMember {
     package var censusState: CensusState {
         var state = CensusState()
         let isRetired = isRetired

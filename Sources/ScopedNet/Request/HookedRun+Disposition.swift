@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// An accepted head has come: the program may decide what becomes of its body, which waits for that.
-extension RunCore {
+extension HookedRun {
     private typealias Place = (to: BodyDestination, file: FileSink?)
 
     /// Bodies of this run may wait for an answer.
@@ -13,7 +13,7 @@ extension RunCore {
     func askAboutResponse(_ transfer: TransferID, _ head: ResponseHead) -> BodyDestination? {
         guard let question = responseQuestion(head) else { return nil }
         let held = HeldResponse()
-        drive.held = held
+        receiving.held = held
         // Here, where the run is in hand.
         let usual = placeWithoutHooks(head)
         let call = HookCall { question.drop() }
@@ -45,9 +45,9 @@ extension RunCore {
             canBecomeDownload: stream == nil && decoder.takesFile)
     }
 
-    /// Where an allowed body goes without hooks.
+    /// The place of an allowed body without hooks.
     private func placeWithoutHooks(_ head: ResponseHead) -> Place {
-        guard stream == nil, let path = template.destination, let file = drive.download?.wholeFile(path) else { return place(head) }
+        guard stream == nil, let path = template.destination, let file = downloading.session?.wholeFile(path) else { return place(head) }
         return (.file(file), file)
     }
 
@@ -77,81 +77,73 @@ extension RunCore {
 
     private func allow(_ head: ResponseHead, _ held: HeldResponse, _ place: Place) {
         // Before the first byte, and so before its progress.
-        feed?.pushHead(head, from: self, batch: nil)
+        feed?.pushHead(head, from: self, batch: .direct)
         if let file = place.file, template.destination == nil { feed?.push(observed: .becameDownload(path: file.destination), from: self) }
         held.settle(.place(place.to, file: place.file))
     }
 
     // MARK: The transfer's end
 
-    /// Network thread, when an attempt has ended.
-    ///
-    /// - Returns: false when the run has to wait for an answer first, or is over.
-    func hasVerdict(_ held: HeldResponse, _ result: TransferResult, batch: DeliveryBatch) -> Bool {
+    /// The transfer is over; where its body went has to be known first.
+    func awaitDisposition(_ input: inout StepInput) -> RunEvent? {
+        guard let held = receiving.held, let result = input.result else { return .done }
         let number = exchangeID.number
         guard result.error == nil else {
-            drive.held = nil
+            receiving.held = nil
             // Elsewhere: to cancel a task may call the program.
-            batch.work { [self] in cancelWait(.answer, of: number) }
-            guard let verdict = held.giveUp() else { return true }
-            if case .fail(let refusal) = verdict {
-                fail(refusal, TransferResult(head: result.head, metrics: result.metrics), batch: batch)
-                return false
-            }
-            return adopt(verdict, result, batch: batch)
+            input.batch.work { [self] in cancelWait(.answer, of: number) }
+            return held.giveUp().map { adopt($0, &input) } ?? .done
         }
-        enter(.waiting(number))
+        let stage = RunStage.waiting(number)
+        enter(stage)
         // The run's own total time, as the transfer no longer watches it.
-        limitAsking(number)
+        limitAsking(stage) { $0.expire($1) }
         let known = held.verdict { [weak self] verdict in
-            guard let self, takeWait(.waiting(number)) else { return }
-            goOn(verdict, result)
+            self?.resume(stage) { run in
+                run.receiving.held = nil
+                let batch = DeliveryBatch()
+                var input = StepInput(batch, result: result)
+                run.receive(run.adopt(verdict, &input), input)
+                batch.end()
+            }
         }
         StepDoor.pass(.retryWaiting, id)
         guard let known else {
-            abandonWait(.waiting(number))
-            return false
+            abandonWait(stage)
+            return nil
         }
-        guard takeWait(.waiting(number)) else { return false }
+        guard takeWait(stage) else { return nil }
         guard mayGoOn else {
             abandonWork()
-            return false
+            return nil
         }
-        drive.held = nil
-        return adopt(known, result, batch: batch)
+        receiving.held = nil
+        return adopt(known, &input)
     }
 
-    private func goOn(_ verdict: HeldResponse.Verdict, _ result: TransferResult) {
-        guard mayGoOn else { return abandonWork() }
-        drive.held = nil
-        let batch = DeliveryBatch()
-        if adopt(verdict, result, batch: batch) { attemptSettled(result, batch: batch) }
-        batch.end()
-    }
-
-    /// - Returns: false when the run is over.
-    private func adopt(_ verdict: HeldResponse.Verdict, _ result: TransferResult, batch: DeliveryBatch) -> Bool {
+    private func adopt(_ verdict: HeldResponse.Verdict, _ input: inout StepInput) -> RunEvent {
+        guard let result = input.result else { return .failed }
         switch verdict {
         case .fail(let error):
-            fail(error, TransferResult(head: result.head, metrics: result.metrics), batch: batch)
-            return false
+            input.result = TransferResult(head: result.head, metrics: result.metrics)
+            return failed(error, &input)
         case .place(let place, let file):
-            drive.file = file
+            downloading.file = file
             // A body without bytes never got there.
             if case .stream(let stream) = place, result.error == nil { stream.finish(nil) }
-            return true
+            return .done
         }
     }
 
-    /// Nobody wants it any more.
+    /// The body is not wanted any more.
     func abandon(_ held: HeldResponse) {
-        drive.held = nil
+        receiving.held = nil
         if case .place(_, let file?)? = held.giveUp() { file.discard() }
     }
 
     // MARK: Files
 
-    /// Where a download goes without hooks: in a folder by the name the response has.
+    /// The place of a download without hooks: in a folder by the name the response has.
     func downloadPlace(_ head: ResponseHead) -> DownloadPlace? {
         template.destination.map { DownloadPlace($0, head: head, url: exchanges.url.string) }
     }
@@ -165,13 +157,13 @@ extension RunCore {
     /// Of a stored response.
     ///
     /// - Returns: false when nobody has to be asked.
-    func askForFile(_ head: ResponseHead, next: @escaping @Sendable (RunCore, DownloadPlace) -> Void) -> Bool {
+    func askForFile(_ head: ResponseHead, next: @escaping @Sendable (Self, DownloadPlace) -> Void) -> Bool {
         guard let place = downloadPlace(head), let question = fileQuestion(head, place.path) else { return false }
-        ask(question) { (run: RunCore, answer: ResponseQuestion.Answer) in
+        ask(question) { (run: Self, answer: ResponseQuestion.Answer) in
             switch answer {
             case .usual, .cancel: next(run, place)
             case .file(let other): next(run, other)
-            case .fail(let error): run.fail(run.hookError(error), batch: nil)
+            case .fail(let error): run.fail(run.hookError(error))
             }
         }
         return true

@@ -1,10 +1,37 @@
-/// What the transport reports. Its thread: decide and hand on, never call the user.
-extension RunCore: TransferSink {
+extension RunDriver {
+    /// Has a slot, and uses it. Any thread, also the network's.
+    func transfer() -> RunEvent? {
+        if !sending.hasBegun {
+            sending.hasBegun = true
+            if template.options.retry.maxAttempts > 1 {
+                session.admission.payIn(exchanges.url.originID)
+                session.link.noteRetries(to: template.url)
+            }
+            beginTotalTime()
+        }
+        if let transaction = caching.transaction { transaction.sentAt = transaction.cache.clock() }
+        let transfer = exchange
+        enter(.transferring(transfer.id.number))
+        StepDoor.pass(.stageStored, id)
+        feed?.push(observed: .started(attempt: transfer.attempt), from: self)
+        feed?.pushStart(from: self)
+        note(.sent)
+        session.transport.start(transfer, sink: self)
+        StepDoor.pass(.transferStarted, id)
+        // A cancel that came before the stage was stored could not stop it.
+        if !mayGoOn { session.transport.cancel(transfer.id) }
+        if isSuspended { applySuspension(transfer.id) }
+        return nil
+    }
+}
+
+/// The reports of the transport. On its thread: decide and hand on, never call the user.
+extension RunDriver: TransferSink {
     package func transfer(_ id: TransferID, didReach milestone: TransferMilestone, batch: DeliveryBatch) {
         guard let feed else { return }
         switch milestone {
         case .reconnected:
-            drive.silentReconnects += 1
+            sending.silentReconnects += 1
             feed.push(
                 observed: .retryDecided(reason: RetryPolicy.Reason.staleConnection.description, after: .zero), from: self, batch: batch)
         case .trustReported(let failure): feed.push(observed: .trustReported(failure), from: self, batch: batch)
@@ -25,11 +52,11 @@ extension RunCore: TransferSink {
         feed?.push(observed: .headReceived(head), from: self, batch: batch)
         keepCookies(head)
         noteStrictTransport(head)
-        drive.isTypeRefused = false
-        drive.bodyIsValue = false
+        receiving.isTypeRefused = false
+        receiving.bodyIsValue = false
         if let destination = cacheDestination(head) ?? challengeDestination(head) { return destination }
-        // What is stored must be whole, also where the caller gets a beginning.
-        if drive.cache?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
+        // A stored body must be whole, also where the caller gets a beginning.
+        if caching.transaction?.stores == true, isFollowed(head) || !template.options.validation.accepts(head.status) {
             // Too large for that, it is the error it would have been without a cache.
             return .memoryPrefix(limit: template.options.limits.bodyBytes)
         }
@@ -37,11 +64,11 @@ extension RunCore: TransferSink {
         if let destination = downloadDestination(head, batch: batch) { return destination }
         guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
         // A response that goes through a cache may be for others too, and comes whole; a file and a stream are for this run alone.
-        if drive.cache == nil || template.destination != nil, !acceptsType(head, isEmpty: head.contentLength == 0) {
-            drive.isTypeRefused = true
+        if caching.transaction == nil || template.destination != nil, !acceptsType(head, isEmpty: head.contentLength == 0) {
+            receiving.isTypeRefused = true
             return .memoryPrefix(limit: template.errorBodyBytes)
         }
-        drive.bodyIsValue = true
+        receiving.bodyIsValue = true
         if let held = askAboutResponse(id, head) { return held }
         feed?.pushHead(head, from: self, batch: batch)
         return bodyDestination(head)
@@ -53,19 +80,26 @@ extension RunCore: TransferSink {
 
     package func transfer(_ id: TransferID, didReceive count: Int64, of total: Int64?, batch: DeliveryBatch) {
         // An error page, or what a redirect says, is no part of what was asked for.
-        guard drive.bodyIsValue else { return }
-        if let download = drive.download { return reportProgress(count, of: total, download, batch) }
+        guard receiving.bodyIsValue else { return }
+        if let download = downloading.session { return reportProgress(count, of: total, download, batch) }
         feed?.pushReceived(TransferProgress(completed: count, total: total), from: self, batch: batch)
     }
 
     /// Others need not wait for the disk.
     package func transferDidLeaveConnection(_ id: TransferID) {
-        drive.hasLeftConnection = true
+        sending.hasLeftConnection = true
         session.admission.release(admissionKey)
     }
 
     package func transfer(_ id: TransferID, didFinishWith result: TransferResult, batch: DeliveryBatch) {
-        if drive.hasLeftConnection { drive.hasLeftConnection = false } else { session.admission.release(admissionKey) }
-        attemptFinished(result, batch: batch)
+        if sending.hasLeftConnection { sending.hasLeftConnection = false } else { session.admission.release(admissionKey) }
+        session.link.noteConnection(to: result.metrics.remoteAddress)
+        attempts.append(result.metrics)
+        session.counter.transfer(result.metrics)
+        if let head = result.head { noteRetryAfter(head) }
+        session.admission.noteVersion(result.metrics.httpVersion, of: admissionKey)
+        feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, batch: batch)
+        guard mayGoOn else { return abandonWork() }
+        receive(.done, StepInput(batch, result: result))
     }
 }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The admission of each call: one step of the gate, and then a look at the bags.
-extension RunCore {
+/// The admission of each call: one step of the lifecycle, and then a look at the bags.
+extension ManagedRun {
     func admitCall(isFirst: Bool) -> Bool {
         StepDoor.pass(isFirst ? .beforeCall : .betweenCalls, id)
-        let gate = step { $0.admitCall() }
-        if gate == .admitted { StepDoor.pass(.callAdmitted, id) }
-        return begins(CallAdmission(gate, bagHasEnded: gate == .admitted && closedBag != nil))
+        let admission = step { $0.admitCall() }
+        if admission == .admitted { StepDoor.pass(.callAdmitted, id) }
+        return begins(CallAdmission(admission, bagHasEnded: admission == .admitted && closedBag != nil))
     }
 
     func endCall() -> Bool {
@@ -21,17 +21,17 @@ extension RunCore {
 
     func admitEnding() -> Bool {
         StepDoor.pass(.beforeAdmission, id)
-        let gate = step { $0.admitEnding() }
-        if gate == .admitted { StepDoor.pass(.afterAdmission, id) }
-        return begins(CallAdmission(gate, bagHasEnded: gate == .admitted && closedBag != nil))
+        let admission = step { $0.admitEnding() }
+        if admission == .admitted { StepDoor.pass(.afterAdmission, id) }
+        return begins(CallAdmission(admission, bagHasEnded: admission == .admitted && closedBag != nil))
     }
 
     func admitFurtherCall() -> Bool {
         StepDoor.pass(.betweenCalls, id)
-        let gate = lifecycle.admitFurtherCall()
-        guard gate == .admitted else { return false }
+        let admission = lifecycle.admitFurtherCall()
+        guard admission == .admitted else { return false }
         StepDoor.pass(.furtherCallAdmitted, id)
-        return CallAdmission(further: gate, bagHasEnded: closedBag != nil, wasCancelledInBag: wasCancelledInBag) == .call
+        return CallAdmission(further: admission, bagHasEnded: closedBag != nil, wasCancelledInBag: wasCancelledInBag) == .call
     }
 
     func endGate() { step { $0.end() } }
@@ -46,7 +46,7 @@ extension RunCore {
         }
     }
 
-    /// The shared gate: a bag's end is one store, which every admission looks at after its own step.
+    /// A bag's end is one store, which every admission looks at after its own step.
     private func withdraw() {
         let reason = closedBag?.endReason ?? .ownerReleased
         let keepsWork = keepsWork(reason)
@@ -57,7 +57,7 @@ extension RunCore {
         tearDown(self.reason)
     }
 
-    /// Whether a hook may be called: neither the run nor a bag it is in has been cancelled, whatever goes on for others.
+    /// True while a hook may be called: neither the run nor a bag it is in has been cancelled, whatever goes on for others.
     var mayCall: Bool {
         switch lifecycle.phase {
         case .open, .calling: closedBag == nil

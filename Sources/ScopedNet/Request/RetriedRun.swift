@@ -1,0 +1,91 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// A run that tries a failed attempt again. The ``RetryPlanner`` decides, and the program may be asked.
+protocol RetriedRun: HookedRun {
+    var sending: SendingState { get set }
+    var caching: CacheState { get set }
+    /// Asks for what is missing of a download, where some of it has come.
+    func resumeAttempt()
+    /// The fields of another attempt, with the cookies and credentials of this moment.
+    func renewedFields() -> HeaderBlock
+}
+
+extension RetriedRun {
+    func retry(_ result: TransferResult, _ input: inout StepInput) -> RunEvent? {
+        let facts = RetryPlanner.Facts(
+            startedAt: startedAt, silentReconnects: sending.silentReconnects, isBodyReplayable: canReplayBody, hasStream: hasStream)
+        guard let planner = RetryPlanner(template, session, exchange, result, facts) else { return .declined(.retry) }
+        let decision = planner.decision
+        StepDoor.pass(.retryDecided, id)
+        return ask(planner, decision, result) ? nil : carryOut(decision, planner, result, &input)
+    }
+
+    /// - Returns: false where there is nobody to ask, or nothing to decide.
+    private func ask(_ planner: RetryPlanner, _ decision: RetryPolicy.Decision, _ result: TransferResult) -> Bool {
+        let proposal = {
+            RequestHooks.RetryProposal(
+                runID: self.id, self.exchange, result, planner.context, decision, bodyBytes: self.template.errorBodyBytes)
+        }
+        guard planner.isOpen(decision), let question = question({ $0.retry }, proposal) else { return false }
+        ask(question) { (run: Self, answer: RequestHooks.RetryAnswer?) in
+            var input = StepInput(result: result)
+            let answered = (answer ?? .asDecided).decision(instead: decision)
+            if let event = run.carryOut(answered, planner, result, &input) { run.receive(event, input) }
+        }
+        return true
+    }
+
+    private func carryOut(
+        _ decision: RetryPolicy.Decision, _ planner: RetryPlanner, _ result: TransferResult, _ input: inout StepInput
+    ) -> RunEvent? {
+        switch decision {
+        case .stop(let reason):
+            if planner.isTold { tellOfRetry(reason.description, after: nil, batch: input.batch) }
+            return .declined(.retry)
+        case .retry(let wait, _) where planner.isTooLate(after: wait):
+            tellOfRetry("the total timeout is too near", after: nil, batch: input.batch)
+            return .declined(.retry)
+        case .retry(let wait, let reason):
+            session.counter.retry()
+            if reason == .staleConnection {
+                sending.silentReconnects += 1
+            } else {
+                session.admission.withdrawRetry(exchange.url.originID, now: .nanoseconds(Int64(clamping: session.timing.now())))
+            }
+            tellOfRetry(reason.description, after: wait, batch: input.batch)
+            return retry(planner.timing(after: wait), result)
+        }
+    }
+
+    private func tellOfRetry(_ reason: String, after wait: Duration?, batch: DeliveryBatch) {
+        feed?.push(observed: .retryDecided(reason: reason, after: wait), from: self, batch: batch)
+    }
+
+    /// With another body, where the last one could be read once. Where there is none the result stands.
+    private func retry(_ timing: RetryTiming, _ result: TransferResult) -> RunEvent? {
+        guard let body = exchange.body, !body.isReplayable else { return again(timing) }
+        let replay = RequestHooks.BodyReplayRequest(runID: id, reason: .retry, url: exchange.url.string, method: exchange.method)
+        replayBody(body, replay) { run, answer in
+            guard case .new(let body)? = answer else {
+                run.tellOfRetry(RedirectPolicy.Reason.bodyNotReplayable.description, after: nil, batch: .direct)
+                return run.receive(.declined(.retry), StepInput(result: result))
+            }
+            do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result) }
+            run.receive(run.again(timing))
+        }
+        return nil
+    }
+
+    private func again(_ timing: RetryTiming) -> RunEvent {
+        downloading.file?.discard()
+        // The next one is decided anew.
+        downloading.file = nil
+        resumeAttempt()
+        caching.transaction?.outcome = nil
+        exchanges.retry(renewedFields(), onFreshConnection: sending.silentReconnects > 0)
+        note(attempt: exchanges.attempt)
+        sending.retryTiming = timing
+        return .retried
+    }
+}

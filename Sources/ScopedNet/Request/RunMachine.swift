@@ -1,0 +1,130 @@
+// Pure: no clock, lock, thread or import. The model check and its mutants compile this very file.
+
+/// The way of a run from step to step.
+///
+/// ```
+/// created ─▶ claimTarget ─▶ authorize ─▶ consultCache ─▶ coalesce ─▶ condition ─▶ awaitPath ─▶ awaitRate ─▶ awaitSlot ─▶ transfer
+///                                         ▲  │  └▶ serve ──────────────────┐                    ▲                          │
+///                     challenge, redirect │  └▶ serveFirst ─▶ condition    ▼              retry │  awaitDisposition, finishPart, updateCache
+///                                         └────────────────────────────  judge ──▶ backOff ─────┘                          │
+///                                                                        ▲ │ └───────────────────────────────────────────────
+///                                                                        │ └▶ placeFile ─▶ makeValue ─▶ copyToCache ─▶ deliver
+///                                                                        └──▶ storeRefused ─▶ fail ─▶ deliver
+/// ```
+///
+/// It knows nothing of threads, and nothing of cancels: a cancelled run is not told so here, it is given no further event. It belongs to whoever has
+/// the run.
+package struct RunMachine: Hashable, Sendable {
+    package private(set) var step = RunStep.created
+
+    package init() {}
+
+    /// Says what is next after the end of the present step.
+    ///
+    /// - Returns: nil for an event that is not one of the present step, and is dropped: a step ends once.
+    package mutating func handle(_ event: RunEvent) -> RunStep? {
+        guard let next = next(after: event) else { return nil }
+        step = next
+        return next
+    }
+
+    private func next(after event: RunEvent) -> RunStep? {
+        // An error ends everything but what an error has led to.
+        if event == .failed { return step == .fail || step == .deliver ? nil : .fail }
+        switch step {
+        case .created, .claimTarget, .authorize: return prepared(event)
+        case .consultCache, .coalesce, .serveFirst, .serve, .condition: return cached(event)
+        case .awaitPath, .awaitRate, .awaitSlot, .park, .transfer, .backOff, .replaceError: return sent(event)
+        case .awaitDisposition, .finishPart, .updateCache: return received(event)
+        case .judge(let declined): return judged(event, after: declined)
+        case .storeRefused, .placeFile, .makeValue, .copyToCache, .fail, .deliver: return concluded(event)
+        }
+    }
+
+    // MARK: Before the first exchange
+
+    private func prepared(_ event: RunEvent) -> RunStep? {
+        switch (step, event) {
+        case (.created, .began(.request)), (.claimTarget, .done): .authorize
+        case (.created, .began(.download)): .claimTarget
+        case (.created, .began(.refresh)): .condition
+        case (.authorize, .changed(let elsewhere)): .consultCache(elsewhere: elsewhere)
+        default: nil
+        }
+    }
+
+    // MARK: The cache
+
+    private func cached(_ event: RunEvent) -> RunStep? {
+        switch (step, event) {
+        case (.consultCache, .uncached), (.condition, .done): .awaitPath
+        case (.consultCache, .found): .serve
+        case (.consultCache, .foundFirst): .serveFirst
+        case (.consultCache, .missed(let isShared)): isShared ? .coalesce : .condition
+        case (.coalesce, .done), (.serveFirst, .done): .condition
+        case (.coalesce, .expired), (.serve, .expired): .replaceError
+        // The answer that was waited for is there, or what was to be served is gone.
+        case (.coalesce, .changed(let elsewhere)), (.serve, .changed(let elsewhere)): .consultCache(elsewhere: elsewhere)
+        case (.consultCache, .answered), (.serve, .answered): .judge(after: nil)
+        default: nil
+        }
+    }
+
+    // MARK: The way to the server
+
+    private func sent(_ event: RunEvent) -> RunStep? {
+        switch (step, event) {
+        case (.awaitPath, .done), (.backOff, .done), (.park, .resumed(hasSlot: false)), (.awaitSlot, .delayed): .awaitRate
+        case (.awaitRate, .done): .awaitSlot
+        case (.awaitSlot, .suspended): .park
+        case (.awaitSlot, .done), (.park, .resumed(hasSlot: true)): .transfer
+        case (.transfer, .done): .awaitDisposition
+        case (.awaitPath, .expired), (.awaitRate, .expired), (.awaitSlot, .expired): .replaceError
+        case (.replaceError, .found): .serve
+        case (.replaceError, .answered): .judge(after: nil)
+        default: nil
+        }
+    }
+
+    // MARK: The response
+
+    private func received(_ event: RunEvent) -> RunStep? {
+        switch (step, event) {
+        case (.awaitDisposition, .done): .finishPart
+        case (.awaitDisposition, .expired): .replaceError
+        case (.finishPart, .done): .updateCache
+        // The part does not fit: the whole file is asked for.
+        case (.finishPart, .retried): .awaitRate
+        case (.updateCache, .answered): .judge(after: nil)
+        case (.updateCache, .found): .serve
+        case (.updateCache, .missed): .condition
+        default: nil
+        }
+    }
+
+    private func judged(_ event: RunEvent, after declined: ResponseVerdict?) -> RunStep? {
+        switch event {
+        // In one direction only: what was declined is not asked again about the same response.
+        case .declined(let verdict): verdict.comes(after: declined) ? .judge(after: verdict) : nil
+        case .changed(let elsewhere): .consultCache(elsewhere: elsewhere)
+        case .retried: .backOff
+        case .found: .serve
+        case .answered: .judge(after: nil)
+        case .refused: .storeRefused
+        case .expired: .replaceError
+        case .accepted(let hasFile): hasFile ? .placeFile : .makeValue
+        default: nil
+        }
+    }
+
+    // MARK: The outcome
+
+    private func concluded(_ event: RunEvent) -> RunStep? {
+        switch (step, event) {
+        case (.placeFile, .done): .makeValue
+        case (.makeValue, .decoded): .copyToCache
+        case (.makeValue, .done), (.copyToCache, .done), (.fail, .done): .deliver
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// Pure: no clock, lock, thread or import. The model check compiles this very file.
+
+/// One step of a run's work. Its driver carries it out, at once or in its own time, and says what came of it with one ``RunEvent``.
+package enum RunStep: Hashable, Sendable {
+    /// Nothing has begun.
+    case created
+    /// The target of a download becomes this run's.
+    case claimTarget
+    /// Cookies and credentials are put among the fields of the first exchange; a token may have to be fetched.
+    case authorize
+    /// The key is made, what is stored is looked up, and the rules of the cache decide. With `elsewhere` on a thread that may block, as this one
+    /// may not.
+    case consultCache(elsewhere: Bool)
+    /// It asks the server for others, too, or waits for one that does.
+    case coalesce
+    /// The stored response is told, and then the server is asked.
+    case serveFirst
+    /// The stored response becomes the exchange's response.
+    case serve
+    /// The exchange gets the fields that the cache wants it to go out with.
+    case condition
+    /// A path to the server is waited for, where the request asked for that.
+    case awaitPath
+    /// A turn in the rate limit of the host.
+    case awaitRate
+    /// A slot for a connection.
+    case awaitSlot
+    /// Suspended, with a slot that it has given back.
+    case park
+    case transfer
+    /// The transfer is over, and the program has not said yet what becomes of the body.
+    case awaitDisposition
+    /// The part of a download is seen to, on its disk.
+    case finishPart
+    /// The cache learns what the response means for what is stored.
+    case updateCache
+    /// The response, or the error in its place, is judged by the first ``ResponseVerdict`` behind the one that has declined.
+    case judge(after: ResponseVerdict?)
+    /// The time until the next attempt.
+    case backOff
+    /// A wait was too long. Something stored may be better than the error.
+    case replaceError
+    /// A response that is not accepted is stored by the rules of HTTP, before it fails the run.
+    case storeRefused
+    /// The file of a download gets its place.
+    case placeFile
+    /// The value is made of the response, which is stored then.
+    case makeValue
+    /// The file is copied into the cache.
+    case copyToCache
+    /// The error is complete once target and disk are let go of and its body is decoded.
+    case fail
+    /// The outcome is handed to the callback executor. The last step.
+    case deliver
+}
+
+/// The end of a ``RunStep``.
+package enum RunEvent: Hashable, Sendable {
+    /// The run was started, and goes on with this.
+    case began(Beginning)
+    /// The step did what it is there for.
+    case done
+    /// The exchange is another one now, and the cache is asked about it; with `elsewhere` on a thread that may block.
+    case changed(elsewhere: Bool)
+    /// The cache has no part in the exchange.
+    case uncached
+    /// Something stored is the response.
+    case found
+    /// Something stored is told first.
+    case foundFirst
+    /// The server is to be asked; with `isShared` the answer may be for others, too.
+    case missed(isShared: Bool)
+    /// The run has a slot, but its host has asked to wait.
+    case delayed
+    /// The run has a slot, and is suspended.
+    case suspended
+    /// The run is suspended no more; with `hasSlot` before anybody could take its slot.
+    case resumed(hasSlot: Bool)
+    /// A response is to be judged, or an error in its place.
+    case answered
+    /// The step of the verdict leaves the response to the next one.
+    case declined(ResponseVerdict)
+    /// Another attempt is made.
+    case retried
+    /// The response is accepted; with `hasFile` its file has to get its place.
+    case accepted(hasFile: Bool)
+    /// The response is not accepted, or there is none.
+    case refused
+    /// The value was made on another thread than that of the transfer.
+    case decoded
+    /// A wait was too long.
+    case expired
+    /// An error is the outcome.
+    case failed
+
+    package enum Beginning: Hashable, Sendable {
+        case request, download
+        /// Refreshes what the cache has, and has asked it before.
+        case refresh
+    }
+}
