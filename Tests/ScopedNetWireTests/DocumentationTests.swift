@@ -515,6 +515,7 @@ private struct Samples: Sendable {
         #expect(
             names == [
                 "README.md",
+                "Architecture.md",
                 "Authentication.md",
                 "AwaitInViewModel.md",
                 "Caching.md",

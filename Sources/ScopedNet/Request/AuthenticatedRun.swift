@@ -32,7 +32,11 @@ extension AuthenticatedRun {
                 ask(HookQuestion { await source.result(insteadOf: nil, timing) }) { run, token in run.authorize(with: token) }
                 return nil
             }
-        } catch { return failed(numbered(error), &input) }
+        } catch {
+            // Observers are not called from within.
+            input.batch = .direct
+            return failed(numbered(error), &input)
+        }
     }
 
     private func authorize(with token: Result<String, NetworkError>) {
@@ -69,8 +73,8 @@ extension AuthenticatedRun {
             limit: template.options.validation.accepts(head.status) ? template.options.limits.bodyBytes : template.errorBodyBytes)
     }
 
-    func answerChallenge(_ result: TransferResult, _ input: inout StepInput) -> RunEvent? {
-        guard let state = authentication, let head = result.head else { return .declined(.challenge) }
+    func answerChallenge(_ input: inout StepInput) -> RunEvent? {
+        guard let state = authentication, let result = input.result, let head = result.head else { return .declined(.challenge) }
         let source = receiving.source
         let isChallenged = source != .cache && !state.isDeclined && (head.status == 401 || head.status == 407)
         let step = state.received(

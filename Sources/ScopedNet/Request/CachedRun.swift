@@ -334,6 +334,8 @@ extension CachedRun {
         case .fail: return nil
         case .serve(let answer):
             input.stored = StoredAnswer(answer: answer, use: CacheUse(transaction))
+            // Once: should the time be over for this one, too, the error stands.
+            caching.transaction = nil
             return .found
         case .unavailable(let head, let status):
             caching.transaction = nil

@@ -186,8 +186,8 @@ extension JudgedRun {
         assembler.programsRefusal(head, body) { mayGoOn }
     }
 
-    func isTypeUnwanted(_ head: ResponseHead, _ body: Data) -> Bool {
-        receiving.isTypeRefused || !acceptsType(head, isEmpty: body.isEmpty && (downloading.file?.count ?? 0) == 0)
+    func isTypeUnwanted(_ head: ResponseHead, isEmpty: Bool) -> Bool {
+        receiving.isTypeRefused || !acceptsType(head, isEmpty: isEmpty && (downloading.file?.count ?? 0) == 0)
     }
 
     func acceptsType(_ head: ResponseHead, isEmpty: Bool) -> Bool { assembler.acceptsType(head, isEmpty: isEmpty) }

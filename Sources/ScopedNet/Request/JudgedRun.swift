@@ -9,38 +9,52 @@ extension JudgedRun {
     /// One step after the other, in the order of ``ResponseVerdict``, until one of them takes the response over. `declined` is the last that has
     /// not; it may have asked the program first.
     func judge(_ input: inout StepInput, after declined: ResponseVerdict?) -> RunEvent? {
-        guard let result = input.result else { return .failed }
-        switch ResponseVerdict.next(after: declined, JudgedFacts(run: self, result: result)) {
-        case .challenge: return answerChallenge(result, &input)
-        case .redirect: return redirect(result, &input)
-        case .retry: return retry(result, &input)
-        case .storedResponse: return storedInstead(of: result.error, &input) ?? .declined(.storedResponse)
-        case .failure:
-            input.error = error(of: result)
-            return .refused
-        case .status:
-            input.error = statusRefusal(result)
-            return .refused
-        case .contentType:
-            tellOfBody(result, batch: input.batch)
-            input.error = typeRefusal(result)
-            return .refused
-        case .acceptance:
-            tellOfBody(result, batch: input.batch)
-            input.file = fileToCommit(result)
-            return .accepted(hasFile: input.file != nil)
+        switch ResponseVerdict.next(after: declined, facts(input.result)) {
+        case .challenge: answerChallenge(&input)
+        case .redirect: redirect(&input)
+        case .retry: retry(&input)
+        case .storedResponse: storedInstead(of: input.result?.error, &input) ?? .declined(.storedResponse)
+        case .failure: refuse(error(of: input.result), &input)
+        case .status: refuse(statusRefusal(input.result), &input)
+        case .contentType: refuseType(&input)
+        case .acceptance: accept(&input)
         }
+    }
+
+    private func facts(_ result: TransferResult?) -> JudgedFacts {
+        let isResponse = result?.error == nil && result?.head != nil
+        var facts = JudgedFacts(
+            isResponse: isResponse, isRedirection: false, canAuthenticate: authentication != nil,
+            isFromNetwork: receiving.source == .network, isPartHeld: isPartHeld, isStatusAccepted: false, isTypeAccepted: false)
+        guard let head = result?.head else { return facts }
+        facts.isRedirection = (300..<400).contains(head.status)
+        facts.isStatusAccepted = template.options.validation.accepts(head.status)
+        // The type of others is not asked about.
+        facts.isTypeAccepted = isResponse && facts.isStatusAccepted && !isTypeUnwanted(head, isEmpty: result?.body.isEmpty ?? true)
+        return facts
+    }
+
+    private func accept(_ input: inout StepInput) -> RunEvent {
+        tellOfBody(input.result, batch: input.batch)
+        guard isFile, let file = input.result.flatMap({ fileToCommit($0) }) else { return .accepted(hasFile: false) }
+        input.file = file
+        return .accepted(hasFile: true)
     }
 
     // MARK: What is not accepted
 
-    private func error(of result: TransferResult) -> NetworkError {
-        result.error ?? error(.badResponse, .receiving, "no response head")
+    private func refuse(_ error: NetworkError, _ input: inout StepInput) -> RunEvent {
+        input.error = error
+        return .refused
     }
 
-    private func statusRefusal(_ result: TransferResult) -> NetworkError {
-        guard let head = result.head else { return error(of: result) }
-        let isExpected = acceptsType(head, isEmpty: result.body.isEmpty)
+    private func error(of result: TransferResult?) -> NetworkError {
+        result?.error ?? error(.badResponse, .receiving, "no response head")
+    }
+
+    private func statusRefusal(_ result: TransferResult?) -> NetworkError {
+        guard let head = result?.head else { return error(of: result) }
+        let isExpected = acceptsType(head, isEmpty: result?.body.isEmpty ?? true)
         return NetworkError(
             .unacceptableStatus, phase: .receiving,
             message: "the server answered \(head.status)\(head.reasonPhrase.isEmpty ? "" : " " + head.reasonPhrase)", runID: id,
@@ -48,32 +62,32 @@ extension JudgedRun {
     }
 
     /// The answer is complete, and of a type that nobody asked for.
-    private func typeRefusal(_ result: TransferResult) -> NetworkError {
-        guard let head = result.head else { return error(of: result) }
+    private func refuseType(_ input: inout StepInput) -> RunEvent {
+        tellOfBody(input.result, batch: input.batch)
+        guard let result = input.result, let head = result.head else { return refuse(error(of: input.result), &input) }
         var error = numbered(.unacceptableType(head))
         if head.appliedCoding == nil { error.bodyBytes = result.body.count }
-        return error
+        return refuse(error, &input)
     }
 
-    private func tellOfBody(_ result: TransferResult, batch: DeliveryBatch) {
+    private func tellOfBody(_ result: TransferResult?, batch: DeliveryBatch) {
+        guard let result, let feed else { return }
         guard receiving.source == .network else {
-            if let head = result.head { feed?.pushHead(head, from: self, batch: batch) }
+            if let head = result.head { feed.pushHead(head, from: self, batch: batch) }
             return
         }
-        feed?.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, batch: batch)
-        feed?.pushFinalProgress(
+        feed.push(observed: .bodyReceived(bytes: Int(clamping: result.metrics.bodyBytesReceived)), from: self, batch: batch)
+        feed.pushFinalProgress(
             result.metrics, offset: downloading.session?.offset ?? 0, hasBody: exchange.body != nil, from: self, batch: batch)
     }
 }
 
-private struct JudgedFacts<Run: JudgedRun>: ResponseFacts {
-    let run: Run
-    let result: TransferResult
-    var isResponse: Bool { result.error == nil && result.head != nil }
-    var isRedirection: Bool { result.head.map { (300..<400).contains($0.status) } ?? false }
-    var canAuthenticate: Bool { run.authentication != nil }
-    var isFromNetwork: Bool { run.receiving.source == .network }
-    var isPartHeld: Bool { run.isPartHeld }
-    var isStatusAccepted: Bool { result.head.map { run.template.options.validation.accepts($0.status) } ?? false }
-    var isTypeAccepted: Bool { result.head.map { !run.isTypeUnwanted($0, result.body) } ?? false }
+private struct JudgedFacts: ResponseFacts {
+    var isResponse: Bool
+    var isRedirection: Bool
+    var canAuthenticate: Bool
+    var isFromNetwork: Bool
+    var isPartHeld: Bool
+    var isStatusAccepted: Bool
+    var isTypeAccepted: Bool
 }

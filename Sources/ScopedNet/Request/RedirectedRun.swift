@@ -27,8 +27,8 @@ extension RedirectedRun {
         RedirectPlanner(template.options, exchange, own: exchanges.ownHeaders.fields, visits: redirecting.visits, runID: id)
     }
 
-    func redirect(_ result: TransferResult, _ input: inout StepInput) -> RunEvent? {
-        guard let head = result.head, isFollowed(head) else { return .declined(.redirect) }
+    func redirect(_ input: inout StepInput) -> RunEvent? {
+        guard let result = input.result, let head = result.head, isFollowed(head) else { return .declined(.redirect) }
         storeInCache(result)
         let step = planner.step(head, isBodyReplayable: canReplayBody) { url throws(NetworkError) in try upgradedTarget(url) }
         switch step {

@@ -12,7 +12,8 @@ protocol RetriedRun: HookedRun {
 }
 
 extension RetriedRun {
-    func retry(_ result: TransferResult, _ input: inout StepInput) -> RunEvent? {
+    func retry(_ input: inout StepInput) -> RunEvent? {
+        guard let result = input.result else { return .declined(.retry) }
         let facts = RetryPlanner.Facts(
             startedAt: startedAt, silentReconnects: sending.silentReconnects, isBodyReplayable: canReplayBody, hasStream: hasStream)
         guard let planner = RetryPlanner(template, session, exchange, result, facts) else { return .declined(.retry) }

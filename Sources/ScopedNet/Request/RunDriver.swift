@@ -74,6 +74,11 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
             assertionFailure("\(event) in \(machine.step)")
             return nil
         }
+        switch next {
+        // Another exchange, or another response in the place of the last one, which is none of the error that may follow.
+        case .consultCache, .serve, .condition, .backOff: input.result = nil
+        default: break
+        }
         return perform(next, &input)
     }
 

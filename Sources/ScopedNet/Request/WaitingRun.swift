@@ -20,20 +20,51 @@ struct StepInput {
     var batch: DeliveryBatch
     /// The response that is judged, or the error in its place.
     var result: TransferResult?
-    /// The outcome, where it is an error.
-    var error: NetworkError?
-    /// The stored response that is served.
-    var stored: StoredAnswer?
-    /// A file that gets its place.
-    var file: FileCommit?
-    /// The copy of a file that goes into the cache.
-    var copy: CacheCopy?
+    /// Most steps leave none of it: one word, so that all others are small.
+    private var rare: Rare?
+
+    private final class Rare {
+        var error: NetworkError?
+        var stored: StoredAnswer?
+        var file: FileCommit?
+        var copy: CacheCopy?
+    }
 
     init(_ batch: DeliveryBatch = .direct, result: TransferResult? = nil, error: NetworkError? = nil, stored: StoredAnswer? = nil) {
         self.batch = batch
         self.result = result
-        self.error = error
-        self.stored = stored
+        if error != nil { self.error = error }
+        if stored != nil { self.stored = stored }
+    }
+
+    /// The outcome, where it is an error.
+    var error: NetworkError? {
+        get { rare?.error }
+        set { changeRare { $0.error = newValue } }
+    }
+
+    /// The stored response that is served.
+    var stored: StoredAnswer? {
+        get { rare?.stored }
+        set { changeRare { $0.stored = newValue } }
+    }
+
+    /// A file that gets its place.
+    var file: FileCommit? {
+        get { rare?.file }
+        set { if newValue != nil || rare != nil { changeRare { $0.file = newValue } } }
+    }
+
+    /// The copy of a file that goes into the cache.
+    var copy: CacheCopy? {
+        get { rare?.copy }
+        set { if newValue != nil || rare != nil { changeRare { $0.copy = newValue } } }
+    }
+
+    private mutating func changeRare(_ change: (Rare) -> Void) {
+        let rare = rare ?? Rare()
+        self.rare = rare
+        change(rare)
     }
 }
 

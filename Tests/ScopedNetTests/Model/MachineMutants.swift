@@ -64,7 +64,12 @@ struct MachineMutants {
     private mutating func mutate(_ original: String) -> [String] {
         let code = original.trimmingCharacters(in: .whitespaces)
         guard !code.hasPrefix("//") else { return [original] }
-        if file == "RunStage.swift" { return [packing(original)] }
+        switch file {
+        case "RunStage.swift": return [packing(original)]
+        case "RunMachine.swift": return [transition(original)]
+        case "ResponseVerdict.swift": return [precedence(original)]
+        default: break
+        }
         if let match = original.firstMatch(of: /func (\w+)\(.*\)(?: -> (\w+))? \{$/) {
             function = String(match.1)
             answer = match.2.map(String.init) ?? ""
@@ -101,6 +106,72 @@ struct MachineMutants {
         }
         if let match = text.firstMatch(of: /^(\s*case \d: self = )(\.(\w+).*)$/) {
             return "\(match.1)mutated(\(add("init, \(match.3) is unpacked as idle")), true) ? .idle : \(match.2)"
+        }
+        return text
+    }
+
+    /// The step that comes next in the plain order, where a mutant is to leave one out.
+    private static let following = [
+        ".claimTarget": ".authorize", ".authorize": ".consultCache(elsewhere: false)", ".condition": ".awaitPath",
+        ".awaitPath": ".awaitRate",
+        ".awaitRate": ".awaitSlot", ".awaitSlot": ".transfer", ".park": ".transfer", ".transfer": ".awaitDisposition",
+        ".awaitDisposition": ".finishPart", ".finishPart": ".updateCache", ".updateCache": ".judge(after: nil)", ".backOff": ".awaitRate",
+        ".serve": ".judge(after: nil)", ".storeRefused": ".fail", ".placeFile": ".makeValue", ".makeValue": ".deliver",
+        ".copyToCache": ".deliver", ".fail": ".deliver", ".judge(after: nil)": ".makeValue",
+    ]
+
+    /// `RunMachine`: an event is dropped, the work is said to be over, a step is left out.
+    private mutating func transition(_ text: String) -> String {
+        if let match = text.firstMatch(of: /^(\s*case (\(?\..*?)(?:\))?: )(\.\w+(?:\(\w+: \w+\))?)$/) {
+            let (event, step) = (String(match.2), String(match.3))
+            var expression = "mutated(\(add("\(event): dropped, not \(step)")), true) ? nil : \(step)"
+            if step != ".deliver" { expression = "mutated(\(add("\(event): deliver, not \(step)")), true) ? .deliver : \(expression)" }
+            if let next = Self.following[step], next != ".deliver" {
+                expression = "mutated(\(add("\(event): \(next), without \(step)")), true) ? \(next) : \(expression)"
+            }
+            return "\(match.1)\(expression)"
+        }
+        if text.contains("verdict.comes(after: declined) ? ") {
+            return text.replacing(
+                ".judge(after: verdict)",
+                with: "mutated(\(add("declined: the first verdict again")), true) ? .judge(after: nil) : .judge(after: verdict)")
+        }
+        if text.contains("if event == .failed {") {
+            return text.replacing(
+                "step == .fail || step == .deliver",
+                with:
+                    "(step == .fail || step == .deliver) && !mutated(\(add("failed twice")), true) || mutated(\(add("failed: dropped")), step != .fail && step != .deliver)"
+            )
+        }
+        return text
+    }
+
+    /// `ResponseVerdict`: two steps swapped, one left out, one that always or never applies.
+    private mutating func precedence(_ text: String) -> String {
+        let order = ["challenge", "redirect", "retry", "storedResponse", "failure", "status", "contentType", "acceptance"]
+        if text.contains("private var following: Self {") {
+            var swaps = ""
+            for index in order.indices.dropLast() {
+                let (first, second) = (order[index], order[index + 1])
+                let number = add("\(second) before \(first)")
+                let before = index == 0 ? "nil" : ".\(order[index - 1])"
+                let behind = index + 2 < order.count ? ".\(order[index + 2])" : ".acceptance"
+                swaps += "if mutated(\(number), true) { if Optional(self) == \(before) { return .\(second) }; "
+                swaps += "if self == .\(second) { return .\(first) }; if self == .\(first) { return \(behind) } }\n"
+            }
+            for index in 1..<order.count - 1 {
+                swaps += "if mutated(\(add("without \(order[index])")), self == .\(order[index - 1])) { return .\(order[index + 1]) }\n"
+            }
+            return text.replacing("private var following: Self { ", with: "private var following: Self {\n\(swaps)return ")
+        }
+        if text.contains("?? .challenge") {
+            let number = add("redirect is the first")
+            return text.replacing("?? .challenge", with: "?? (mutated(\(number), true) ? .redirect : .challenge)")
+        }
+        // Acceptance always applies, and would never end if it did not.
+        if let match = text.firstMatch(of: /^(\s*case (\.\w+(?:, \.\w+)*): )([^.].*)$/), match.2 != ".acceptance" {
+            let (never, always) = (add("\(match.2): never applies"), add("\(match.2): always applies"))
+            return "\(match.1)!mutated(\(never), true) && (mutated(\(always), true) || (\(match.3)))"
         }
         return text
     }

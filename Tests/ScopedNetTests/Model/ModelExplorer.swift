@@ -89,6 +89,7 @@ struct Explorer {
         case .network: (.network, 0, 0)
         case .worker: (.worker, 0, 0)
         case .timer: (.timer, 0, 0)
+        case .path: (.path, 0, 0)
         case .suspender: (.suspendLook, 0, 0)
         case .otherRequest: (.otherRelease, 0, 0)
         }
@@ -113,7 +114,7 @@ struct Explorer {
     private func stateViolation(_ state: ModelState) -> Violation {
         for run in 0..<2 {
             guard state.runs[run].isHalted || state.runs[run].life.isRetired else { continue }
-            let timers = state.runs[run].queueTimers | state.runs[run].retryTimers
+            let timers = state.runs[run].queueTimers | state.runs[run].waitTimers | state.runs[run].waitPaths
             var isRunning = false
             if state.runs[run].isHalted {
                 for index in 1..<5 where state.runs[run].transfers[index].phase == .running && !state.runs[run].transfers[index].isCancelled
@@ -161,7 +162,7 @@ struct Explorer {
         if state.runs[run].hasExtraLink || state.runs[run].waits != 0 { return .stillInAgent }
         for link in 0..<2 where state.runs[run].memberships[link] != .none { return .stillInBag }
         if state.runs[run].waiting != 0 { return .queueNotLeft }
-        if state.runs[run].queueTimers | state.runs[run].retryTimers != 0 { return .timerLeft }
+        if state.runs[run].queueTimers | state.runs[run].waitTimers | state.runs[run].waitPaths != 0 { return .timerLeft }
         for index in 1..<5 where state.runs[run].transfers[index].phase == .running { return .transferLeft }
         if state.runs[run].life.phase == .ended, state.runs[run].successes + state.runs[run].failures != 1 { return .neverEnded }
         return nil
@@ -271,7 +272,7 @@ extension Label {
     /// A thread that waits for something to do, or never had anything to cancel.
     var isIdle: Bool {
         switch self {
-        case .lane, .network, .worker, .timer, .background, .cancelGate, .agentLook, .joinTable, .suspendLook: true
+        case .lane, .network, .worker, .timer, .path, .background, .cancelGate, .agentLook, .joinTable, .suspendLook: true
         default: false
         }
     }
@@ -282,8 +283,8 @@ extension Label {
         case .tearDown, .destroy, .destroyed, .tearLook, .abortRead, .abortQueue, .abortTransfer, .abortWaits, .stopLook, .leaveOwn,
             .retire, .retireRare,
             .queueTimer, .queueTimerStore, .queueTimerNote, .queueTimerLook, .queueTimerDrop, .queueLook, .queueTake,
-            .beginSecondLook, .beginCancel, .againStage, .againTimer, .againStore, .againNote, .againLook, .againDrop,
-            .againTake,
+            .beginSecondLook, .beginCancel, .waitStage, .waitArm, .waitStore, .waitNote, .waitLook, .waitDrop,
+            .waitTake,
             .eventWithdraw, .endWithdraw:
             true
         default: false

@@ -28,7 +28,7 @@ enum Door: String {
         case (.queueTimerNote, _): self = .queueTimed
         case (.beginStage, _): self = .stageStored
         case (.beginStart, _): self = .transferStarted
-        case (.againNote, _): self = .retryWaiting
+        case (.waitNote, _): self = .retryWaiting
         case (.work, _): self = .decoded
         case (.completeStage, _): self = .beforeDelivery
         case (.eventAdmit, .eventClosed): self = .callAdmitted
@@ -49,6 +49,68 @@ enum Door: String {
     }
 }
 
+/// One stride of a trace, and what the engine must look like behind it.
+struct Stride {
+    let move: Move
+    let door: Door
+    let picture: [String]
+    let isLaneEmpty: Bool
+    /// The answer of a cancel that has returned.
+    let answer: Int?
+    let endReason: UInt8
+
+    init(_ move: Move, _ door: Door, _ state: ModelState, _ setup: Setup) {
+        self.move = move
+        self.door = door
+        picture = state.picture(setup)
+        isLaneEmpty = state.laneCount == 0
+        answer = state.threads[move.thread].depth == 0 ? Int(state.threads[move.thread].result) : nil
+        endReason = state.runs[0].endReason
+    }
+
+    /// A word, as a program of its own prints it.
+    var word: String {
+        let fields = [
+            "\(move.thread)", "\(move.choice)", door.rawValue, isLaneEmpty ? "1" : "0", answer.map(String.init) ?? "", "\(endReason)",
+        ]
+        return (fields + picture).map { $0.replacing(" ", with: "_") }.joined(separator: ";")
+    }
+
+    init?(word: Substring) {
+        let fields = word.split(separator: ";", omittingEmptySubsequences: false).map { String($0).replacing("_", with: " ") }
+        guard fields.count > 6, let thread = Int(fields[0]), let choice = Int(fields[1]), let door = Door(rawValue: fields[2]),
+            let endReason = UInt8(fields[5])
+        else { return nil }
+        move = Move(thread: thread, choice: choice)
+        self.door = door
+        isLaneEmpty = fields[3] == "1"
+        answer = Int(fields[4])
+        self.endReason = endReason
+        picture = Array(fields[6...])
+    }
+}
+
+extension ModelState {
+    /// The run, as it can be seen from outside; of the engine `Replayer` makes the same.
+    func picture(_ setup: Setup) -> [String] {
+        let run = runs[0]
+        var transfers: [String] = []
+        for index in 1..<5 where run.transfers[index].phase != .none {
+            let transfer = run.transfers[index]
+            let isOver = transfer.phase == .done
+            transfers.append(isOver ? "over" : "\(transfer.isCancelled ? "cancelled " : "")\(transfer.isPaused ? "paused" : "running")")
+        }
+        let timers = run.queueTimers.nonzeroBitCount + run.waitTimers.nonzeroBitCount
+        return [
+            "gate \(run.life.phase) \(run.life.reason) \(run.life.goesOn)", "stage \(run.stage & 7)", "suspended \(run.life.isSuspended)",
+            "alive \(run.isHeld ? 1 : 0)", "bags \(Int(bags[0].count) + (bags[0].holdsChild ? 1 : 0)) \(bags[1].count)",
+            "waiting \(run.waiting == 0 ? 0 : 1)", "slots \(setup.hasQueue ? Int(slotsInUse) : 0)", "timers \(timers)",
+            "transfers \(transfers)",
+            "calls \(run.successes) \(run.failures) \(run.furtherCalls) \(run.ends)",
+        ]
+    }
+}
+
 /// The model in strides from door to door: those orders of steps that a test can force upon the engine.
 struct Strider {
     let explorer: Explorer
@@ -65,9 +127,21 @@ struct Strider {
             let depth = Int(state.threads[move.thread].depth)
             guard depth > 0 else { return (state, .finished) }
             let label = state.threads[move.thread].frames[depth - 1]
-            if depth == 1, [.lane, .network, .worker, .timer].contains(label) { return (state, .idle) }
+            if depth == 1, [.lane, .network, .worker, .timer, .path].contains(label) { return (state, .idle) }
             if let door = Door(after: executed, before: label) { return (state, door) }
         }
+    }
+
+    /// The strides of a trace; nil where the model cannot go them.
+    func strides(_ trace: [Move]) -> [Stride]? {
+        var state = explorer.initial
+        var strides: [Stride] = []
+        for move in trace {
+            guard let (next, door) = stride(state, move) else { return nil }
+            state = next
+            strides.append(Stride(move, door, state, explorer.setup))
+        }
+        return strides
     }
 
     /// Traces that together take every stride from every constellation of doors, each from the beginning to the very end.
@@ -180,6 +254,8 @@ extension Scenario {
             let setup = all[index].setup
             guard !setup.isPlaced, !setup.replacesOldest else { return false }
             if setup.hasProgress, setup.script[0] != .ok { return false }
+            if setup.claimsTarget || setup.waitsForPath || setup.hasPath || setup.cache != .none || setup.isRefresh { return false }
+            for index in setup.script.indices where setup.script[index].rawValue > Setup.Response.retryLater.rawValue { return false }
             for number in setup.numbers {
                 switch setup.roles[number] {
                 case .starter1, .endBagDeferred, .background, .agentCancelAll: return false
@@ -191,7 +267,34 @@ extension Scenario {
     }
 }
 
+extension Scenario {
+    /// Of those, the ones that are about the work of a run and not about bags.
+    static var short: [Int] {
+        replayable.filter { index in
+            let setup = all[index].setup
+            return !setup.usesBag && !setup.hasProgress && setup.release == .untilFinished && setup.closures == 1 && !all[index].isLarge
+                && !setup.roles.contains(.join)
+        }
+    }
+}
+
 extension ModelReport {
+    /// Some traces with all that is expected, for an engine that may be another than the model's: the scenario's number, then a word for each stride.
+    static func strides(limit: Int) {
+        for index in Scenario.short {
+            let strider = Strider(explorer: Explorer(setup: Scenario.all[index].setup))
+            for trace in strider.traces(limit: limit).traces {
+                guard let strides = strider.strides(trace) else { continue }
+                print("strides: \(index) " + strides.map(\.word).joined(separator: " "))
+            }
+        }
+    }
+
+    /// Runs those scenarios once, for whoever watches which transitions are taken.
+    static func visitShort() {
+        for index in Scenario.short { _ = Explorer(setup: Scenario.all[index].setup).explore() }
+    }
+
     /// Traces for the engine, one a line: the scenario's number, then who moves (and how).
     static func traces(limit: Int) {
         for index in Scenario.replayable {

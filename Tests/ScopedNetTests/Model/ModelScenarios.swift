@@ -143,6 +143,57 @@ extension Scenario {
         Scenario("retry at once, then redirect, cancel", [.starter0, .cancel, .cancelAgain, .lane, .network]) {
             $0.script = [.retryNow, .redirect, .ok, .ok]
         },
+        Scenario("a wait with two ends, cancel", [.starter0, .cancel, .lane, .network, .timer, .path]) {
+            $0.script = [.retryLater, .ok, .ok, .ok]
+            $0.hasPath = true
+        },
+        Scenario("two waits with two ends each", [.starter0, .lane, .network, .timer, .path]) {
+            $0.script = [.retryLater, .retryLater, .ok, .ok]
+            $0.hasPath = true
+        },
+        Scenario("download: target, path, part, cancel", [.starter0, .cancel, .lane, .network, .timer]) {
+            $0.claimsTarget = true
+            $0.waitsForPath = true
+        },
+        Scenario(
+            "download: target and part, suspend, end of the bag", [.starter0, .suspender, .endBag, .lane, .network, .timer], isLarge: true
+        ) {
+            $0.claimsTarget = true
+            $0.usesBag = true
+        },
+        Scenario("a stored response is read, cancel", [.starter0, .cancel, .cancelAgain, .lane, .timer]) { $0.cache = .stored },
+        Scenario("a stored response is lost, cancel", [.starter0, .cancel, .lane, .network, .timer]) {
+            $0.cache = .lost
+            $0.script = [.useless, .notModified, .ok, .ok]
+        },
+        Scenario("a stored response first, cancel", [.starter0, .cancel, .lane, .network, .worker]) { $0.cache = .first },
+        Scenario("another run's answer, cancel", [.starter0, .cancel, .lane, .timer]) { $0.cache = .shared },
+        Scenario("another run's answer is late", [.starter0, .cancel, .lane, .timer, .worker]) {
+            $0.cache = .shared
+            $0.expires = true
+        },
+        Scenario("no path, and a stored response", [.starter0, .cancel, .lane, .timer, .worker]) {
+            $0.cache = .missed
+            $0.waitsForPath = true
+            $0.expires = true
+        },
+        Scenario("download: the part does not fit", [.starter0, .cancel, .lane, .network, .timer]) {
+            $0.claimsTarget = true
+            $0.script = [.misfit, .ok, .ok, .ok]
+        },
+        Scenario("challenge, redirect, retry, refusal", [.starter0, .lane, .network, .timer]) {
+            $0.script = [.challenge, .redirect, .retryLater, .refused]
+        },
+        Scenario("challenge, redirect, retry, another type, cancel", [.starter0, .cancel, .lane, .network, .timer]) {
+            $0.script = [.challenge, .redirect, .retryNow, .otherType]
+        },
+        Scenario("a refresh fails, cancel", [.starter0, .cancel, .lane, .network]) {
+            $0.isRefresh = true
+            $0.script = [.retryNow, .failure, .ok, .ok]
+        },
+        Scenario("an error, and a stored response in its place, cancel", [.starter0, .cancel, .lane, .network, .timer]) {
+            $0.script = [.retryNow, .stale, .ok, .ok]
+        },
         Scenario("decode stage, end of the bag, cancel", [.starter0, .cancel, .endBag, .lane, .network, .worker]) {
             $0.script = [.okDecoded, .ok, .ok, .ok]
             $0.usesBag = true

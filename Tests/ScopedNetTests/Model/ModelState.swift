@@ -22,6 +22,9 @@ struct ModelState {
 struct RunVars {
     // What the engine has.
     var life = RunLifecycle()
+    var machine = RunMachine()
+    /// The response that is in hand: a `Setup.Response`.
+    var response: UInt8 = 0
     /// The low byte of `RunStage.word`.
     var stage: UInt8 = 0
     var links: InlineArray<2, BagLink> = [.none, .none]
@@ -31,10 +34,12 @@ struct RunVars {
     var knowsBag: UInt8 = 0
     var hasExtraBag = false
     var hasExtraLink = false
-    /// Timers in the table, and timers that are armed, by exchange (a bit each).
+    /// Timers in the table, and timers that are armed, by exchange or wait (a bit each).
     var waits: UInt8 = 0
     var queueTimers: UInt8 = 0
-    var retryTimers: UInt8 = 0
+    var waitTimers: UInt8 = 0
+    /// The same for whatever else may end a wait.
+    var waitPaths: UInt8 = 0
     var exchange: UInt8 = 1
     /// The exchange that waits in the queue, or 0.
     var waiting: UInt8 = 0
@@ -44,6 +49,10 @@ struct RunVars {
     var isHeld = false
     var isKeyed = false
     // What is observed.
+    /// Steps of the present exchange, a bit each.
+    var passed: UInt8 = 0
+    var lookups: UInt8 = 0
+    var isServed = false
     var successes: UInt8 = 0
     var failures: UInt8 = 0
     /// Calls after the first that said how it ended.
@@ -137,6 +146,7 @@ enum Violation: UInt8, CaseIterable {
     case slotReleasedTwice, twoDrivers, transferStartedTwice
     case wrongAnswer, wrongReason, cancelledByNobody, detachedStopped
     case stageBegunAfterCancel, transferNotStopped, leftDuringWork, queueNotLeft, timerNotStopped
+    case stepOutOfOrder, stepSkipped, wrongVerdict
     case hangs, neverEnded, noOnEnd, neverDestroyed, stillInBag, stillInAgent, slotKept, timerLeft, transferLeft
 
     var guarantee: String {
@@ -144,6 +154,7 @@ enum Violation: UInt8, CaseIterable {
         case .none: "-"
         case .twoEndings, .successTwice, .onEndTwice, .calledWithoutOutcome, .callMissing, .hangs, .neverEnded, .noOnEnd: "G1"
         case .callsOverlap, .twoDrivers, .transferStartedTwice: "G2"
+        case .stepOutOfOrder, .stepSkipped, .wrongVerdict: "order"
         case .wrongReason, .cancelledByNobody: "G1"
         case .calledAfterCancel, .wrongAnswer: "G3, G4"
         case .detachedStopped: "G12"
@@ -159,11 +170,24 @@ enum Violation: UInt8, CaseIterable {
 /// One configuration of the model: who takes part and what the network does.
 struct Setup {
     enum Release: UInt8 { case untilFinished, cancelOnRelease, detached }
-    enum Response: UInt8 { case ok, okDecoded, failure, redirect, retryNow, retryLater }
+    /// An answer of the server. Most could be taken over by more than one verdict.
+    enum Response: UInt8 {
+        case ok, okDecoded, failure, redirect, retryNow, retryLater
+        /// A 401 in place of a value, with somebody who has credentials.
+        case challenge
+        /// An error page of another type, and a page of another type.
+        case refused, otherType
+        /// An error that nothing is tried again for, and something stored in its place.
+        case stale
+        /// A 304; and a 304 that fits nothing that is stored.
+        case notModified, useless
+        /// The rest of another file.
+        case misfit
+    }
     enum Role: UInt8 {
         case nobody, starter0, starter1, cancel, cancelAgain, dropHandle, shutdown, endBag, endParent, endBagDeferred, background,
             cancelAllInBag, join, lane,
-            network, worker, timer, suspender, otherRequest, agentCancelAll
+            network, worker, timer, path, suspender, otherRequest, agentCancelAll
     }
 
     var roles = InlineArray<8, Role>(repeating: .nobody)
@@ -184,6 +208,20 @@ struct Setup {
     var cancelsInCall = false
     var failsPreparation = false
     var suspensions: UInt8 = 1
+    /// A download: its target is claimed first, and its part seen to.
+    var claimsTarget = false
+    /// A refresh of something stored, which begins with its exchange.
+    var isRefresh = false
+    /// The first exchange waits for a path.
+    var waitsForPath = false
+    /// A wait may be ended by something else than its timer, too.
+    var hasPath = false
+    /// The contents of the cache: nothing, a response that is read from a disk, one that is told first, one that is lost meanwhile; or the answer is
+    /// that of another run.
+    enum Cache: UInt8 { case none, stored, missed, first, lost, shared }
+    var cache = Cache.none
+    /// Waits for a path, and for another run, take too long.
+    var expires = false
     /// The run is in agent and bag already; only its begin is to come.
     var isPlaced = false
 
@@ -193,12 +231,13 @@ struct Setup {
 
     var numbers: Range<Int> { roles.indices }
 
-    /// Whether anybody takes part who may cancel a run.
+    /// True if anybody takes part who may cancel a run.
     var canCancel: Bool {
         if replacesOldest || cancelsInCall { return true }
         for index in roles.indices {
             switch roles[index] {
-            case .nobody, .starter0, .starter1, .join, .background, .lane, .network, .worker, .timer, .suspender, .otherRequest: continue
+            case .nobody, .starter0, .starter1, .join, .background, .lane, .network, .worker, .timer, .path, .suspender, .otherRequest:
+                continue
             default: return true
             }
         }
@@ -222,4 +261,30 @@ enum Reason {
     static let shutdown: UInt8 = 5
     static let succeeded: UInt8 = 255
     static let failed: UInt8 = 254
+}
+
+extension Setup.Response: ResponseFacts {
+    /// The verdicts that would take it over, in the order in which they have to be asked. Written down here once more, on purpose.
+    var takers: [ResponseVerdict] {
+        switch self {
+        case .ok, .okDecoded: [.acceptance]
+        case .failure: [.failure, .status]
+        case .redirect: [.redirect, .retry, .status]
+        case .retryNow: [.retry, .storedResponse, .failure, .status]
+        case .retryLater: [.retry, .status]
+        case .challenge: [.challenge, .retry, .status, .contentType]
+        case .refused: [.status, .contentType]
+        case .otherType: [.contentType, .acceptance]
+        case .stale: [.storedResponse, .failure, .status]
+        case .notModified, .useless, .misfit: []
+        }
+    }
+
+    package var isResponse: Bool { ![.failure, .retryNow, .stale].contains(self) }
+    package var isRedirection: Bool { self == .redirect }
+    package var canAuthenticate: Bool { self == .challenge }
+    package var isFromNetwork: Bool { true }
+    package var isPartHeld: Bool { false }
+    package var isStatusAccepted: Bool { [.ok, .okDecoded, .otherType, .notModified, .useless, .misfit].contains(self) }
+    package var isTypeAccepted: Bool { ![.otherType, .refused, .challenge].contains(self) }
 }

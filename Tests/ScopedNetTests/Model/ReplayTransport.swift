@@ -97,6 +97,8 @@ final class ReplayTransport: Transport {
             result = TransferResult(error: NetworkError(.connectionLost, phase: .receiving, message: "scripted"))
             result.metrics.isConnectionReused = true
         case .retryLater: result = TransferResult(head: ResponseHead(status: 503))
+        // Those of scenarios that are not replayed.
+        case .challenge, .refused, .otherType, .stale, .notModified, .useless, .misfit: break
         }
         end(take(index), result)
     }

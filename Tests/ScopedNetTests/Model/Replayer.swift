@@ -50,7 +50,8 @@ final class Replayer: @unchecked Sendable {
     private static let laneKey = DispatchSpecificKey<ObjectIdentifier>()
 
     private let setup: Setup
-    private let strider: Strider
+    /// The longest time of a stride, in seconds.
+    private let patience: Double
     private let session: Session
     private let transport = ReplayTransport()
     private let timing = ManualClock()
@@ -70,9 +71,9 @@ final class Replayer: @unchecked Sendable {
     private var request: (() -> Void)?
     private var canary: WeakReference<Canary>
 
-    init(_ scenario: Scenario) {
+    init(_ scenario: Scenario, patience: Double = 10) {
         setup = scenario.setup
-        strider = Strider(explorer: Explorer(setup: scenario.setup))
+        self.patience = patience
         func number(_ role: Setup.Role) -> Int { scenario.setup.numbers.first { scenario.setup.roles[$0] == role } ?? -1 }
         (laneNumber, workerNumber, starterNumber) = (number(.lane), number(.worker), number(.starter0))
         let parent = DeallocBag(label: "first")
@@ -182,7 +183,7 @@ final class Replayer: @unchecked Sendable {
     }
 
     private func wait(_ number: Int, _ isThere: (Place) -> Bool, _ what: String) throws(Mismatch) {
-        let deadline = Date(timeIntervalSinceNow: 10)
+        let deadline = Date(timeIntervalSinceNow: patience)
         condition.lock()
         defer { condition.unlock() }
         while !isThere(places[number]) {
@@ -205,21 +206,19 @@ final class Replayer: @unchecked Sendable {
 
     // MARK: One trace
 
-    func replay(_ trace: [Move]) throws(Mismatch) {
-        var state = strider.explorer.initial
+    func replay(_ strides: [Stride]) throws(Mismatch) {
         if setup.hasQueue { occupySlot() }
-        for (index, move) in trace.enumerated() {
-            guard let (next, door) = strider.stride(state, move) else { throw Mismatch(description: "the trace is not the model's") }
-            state = next
+        for (index, stride) in strides.enumerated() {
             do throws(Mismatch) {
-                try take(move, to: door, state)
-                try compare(state, move)
+                try take(stride)
+                try compare(stride)
             } catch {
                 if error.isHeldBack { throw error }
-                throw Mismatch(description: "stride \(index + 1) of \(trace.count), \(setup.roles[move.thread]) to \(door): \(error)")
+                let role = setup.roles[stride.move.thread]
+                throw Mismatch(description: "stride \(index + 1) of \(strides.count), \(role) to \(stride.door): \(error)")
             }
         }
-        try checkEnd(state)
+        if let last = strides.last { try checkEnd(last) }
     }
 
     /// Lets everybody run on, so that nothing stays behind.
@@ -232,8 +231,8 @@ final class Replayer: @unchecked Sendable {
         transport.forget()
     }
 
-    private func take(_ move: Move, to door: Door, _ state: ModelState) throws(Mismatch) {
-        let number = move.thread
+    private func take(_ stride: Stride) throws(Mismatch) {
+        let (number, door) = (stride.move.thread, stride.door)
         let role = setup.roles[number]
         switch role {
         case .lane:
@@ -242,7 +241,7 @@ final class Replayer: @unchecked Sendable {
                 throw Mismatch(description: "held back", isHeldBack: true)
             }
             try wait(number, { if case .stopped = $0 { true } else { false } }, "its next item")
-            if door == .idle, state.laneCount == 0 {
+            if door == .idle, stride.isLaneEmpty {
                 grant(number)
                 queue.async { self.leave(number) }
                 return try wait(number, { $0 == .finished }, "the end of its items")
@@ -261,7 +260,7 @@ final class Replayer: @unchecked Sendable {
             if case .stopped = place {
                 grant(number)
             } else {
-                let work = action(move)
+                let work = action(stride.move)
                 condition.lock()
                 places[number] = .running
                 condition.unlock()
@@ -304,7 +303,7 @@ final class Replayer: @unchecked Sendable {
         case .join: return { [bag = bags[setup.bag(1)]] in _ = self.core.withLock { $0 }?.join(bag.storage) }
         case .otherRequest: return { self.transport.succeedOther() }
         case .timer:
-            let isQueue = move.choice % 8 / 4 == 0
+            let isQueue = move.choice / 16 == 0
             return { _ = isQueue ? self.timing.fireLast() : self.timing.fireNext() }
         case .suspender:
             return {
@@ -337,24 +336,6 @@ final class Replayer: @unchecked Sendable {
 
     // MARK: Comparing
 
-    private func picture(_ state: ModelState) -> [String] {
-        let run = state.runs[0]
-        var transfers: [String] = []
-        for index in 1..<5 where run.transfers[index].phase != .none {
-            let transfer = run.transfers[index]
-            let isOver = transfer.phase == .done
-            transfers.append(isOver ? "over" : "\(transfer.isCancelled ? "cancelled " : "")\(transfer.isPaused ? "paused" : "running")")
-        }
-        let timers = run.queueTimers.nonzeroBitCount + run.retryTimers.nonzeroBitCount
-        return [
-            "gate \(run.life.phase) \(run.life.reason) \(run.life.goesOn)", "stage \(run.stage & 7)", "suspended \(run.life.isSuspended)",
-            "alive \(run.isHeld ? 1 : 0)", "bags \(Int(state.bags[0].count) + (state.bags[0].holdsChild ? 1 : 0)) \(state.bags[1].count)",
-            "waiting \(run.waiting == 0 ? 0 : 1)", "slots \(setup.hasQueue ? Int(state.slotsInUse) : 0)", "timers \(timers)",
-            "transfers \(transfers)",
-            "calls \(run.successes) \(run.failures) \(run.furtherCalls) \(run.ends)",
-        ]
-    }
-
     private func picture(_ core: RunDriver) -> [String] {
         let gate = core.lifecycle
         let counts = seen.withLock { ($0.successes, $0.failures, $0.furtherCalls, $0.ends.count) }
@@ -367,28 +348,27 @@ final class Replayer: @unchecked Sendable {
         ]
     }
 
-    private func compare(_ state: ModelState, _ move: Move) throws(Mismatch) {
+    private func compare(_ stride: Stride) throws(Mismatch) {
         guard let core = core.withLock({ $0 }) else { return }
-        let expected = picture(state)
+        let expected = stride.picture
         var actual = picture(core)
         // The last instructions of a job or a lane's item may still be under way, and no door stands behind them that could be waited for.
-        var patience = 2_000
-        while actual != expected, patience > 0 {
+        var looks = Int(patience * 200)
+        while actual != expected, looks > 0 {
             usleep(500)
-            patience -= 1
+            looks -= 1
             actual = picture(core)
         }
         let differences = zip(expected, actual).filter { $0 != $1 }.map { "\($0) in the model, \($1) in the engine" }
         guard differences.isEmpty else { throw Mismatch(description: differences.joined(separator: "; ")) }
-        if state.threads[move.thread].depth == 0, let result = results.withLock({ $0[move.thread] }) {
-            let predicted = [Run.CancelResult.cancelled, .cancelled, .callbackRunning, .alreadyEnded][
-                Int(state.threads[move.thread].result)]
+        if let answer = stride.answer, let result = results.withLock({ $0[stride.move.thread] }) {
+            let predicted = [Run.CancelResult.cancelled, .cancelled, .callbackRunning, .alreadyEnded][answer]
             guard result == predicted else { throw Mismatch(description: "cancel said \(result), the model \(predicted)") }
         }
     }
 
     /// The guarantees themselves, whatever the model says.
-    private func checkEnd(_ state: ModelState) throws(Mismatch) {
+    private func checkEnd(_ last: Stride) throws(Mismatch) {
         guard let run = core.withLock({ $0 }) else { throw Mismatch(description: "no run") }
         var complaints = seen.withLock { $0.complaints }
         let (successes, failures, ends) = seen.withLock { ($0.successes, $0.failures, $0.ends) }
@@ -399,7 +379,7 @@ final class Replayer: @unchecked Sendable {
             let isCancelled = ends.first?.isCancelled ?? false
             if isCancelled, successes + failures > 0 { complaints.append("cancelled and called") }
             if !isCancelled, successes + failures != 1 { complaints.append("ended without a call") }
-            if let end = ends.first, number(of: end) != state.runs[0].endReason { complaints.append("it ended \(end)") }
+            if let end = ends.first, number(of: end) != last.endReason { complaints.append("it ended \(end)") }
         }
         if session.agent.liveCount != 0 { complaints.append("the agent keeps it") }
         if bags[1].count != 0 || bags[0].count > (setup.isChild ? 1 : 0) { complaints.append("a bag keeps it") }

@@ -216,6 +216,17 @@ import Testing
         }
     }
 
+    /// The response of the hop before is none of the error's.
+    @Test func aStoredRedirectToSomethingThatIsNotStored() async throws {
+        try await withCache { cached async throws in
+            cached.server.on("/", ScriptedResponse.redirect(to: "/b", status: 301).header("Cache-Control", "max-age=60"))
+            cached.server.on("/b", ScriptedResponse.ok("b").header("Cache-Control", "no-store"))
+            _ = try await cached.get()
+            let error = try await cached.wire.get("/") { $0.cache.read = .only }.failure()
+            #expect(error.code == .notInCache && error.response == nil && error.body == nil)
+        }
+    }
+
     // YTK-14
     @Test func firstTheStoredValueThenTheServers() async throws {
         try await withCache { cached async throws in
