@@ -74,7 +74,7 @@ import Testing
         var count = 0
         for article in Self.articles {
             for match in try Self.text(of: article).matches(
-                of: /`((?:Scope|Request|Agent|Transport|Response|Observers|Session|Internal)\/[\w+]+\.swift)`/)
+                of: /`((?:[A-Z]\w+\/)+[\w+]+\.swift)`/)
             {
                 count += 1
                 let path = Self.root.appending(path: "Sources/ScopedNet/\(match.1)").path

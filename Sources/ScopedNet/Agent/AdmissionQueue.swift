@@ -90,7 +90,7 @@ package final class AdmissionQueue: Sendable {
     }
 
     /// Takes those out that wait, in one go, and tells them so: their stage is idle then.
-    package func removeAll<Run: AdmissionWaiter>(_ runs: some Sequence<Run>) {
+    package func removeAll<Member: AdmissionWaiter>(_ runs: some Sequence<Member>) {
         state.withLock { state in
             state.queue.removeAll(
                 of: runs,

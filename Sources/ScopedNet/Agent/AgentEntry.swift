@@ -23,5 +23,6 @@ package class AgentEntry: ScopeMember, @unchecked Sendable {
     package var isRetired: Bool { false }
     /// It is in the agent from here on.
     func didEnter() {}
-    func uses(_ link: TransportLink) -> Bool { false }
+    /// `link` is the transport of a session.
+    func uses(_ link: AnyObject) -> Bool { false }
 }

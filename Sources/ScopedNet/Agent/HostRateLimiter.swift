@@ -19,14 +19,15 @@ final class HostRateLimiter: Sendable {
         var timers: [RequestURL.Origin: (due: Int64, timer: any Cancellable)] = [:]
     }
 
-    let limit: Session.Configuration.RateLimit
+    private let longestHold: Duration
     private let timing: any Timing
     private let state: Lock<State>
 
-    init(_ limit: Session.Configuration.RateLimit, timing: any Timing) {
-        self.limit = limit
+    /// `longestHold` is the most that a `Retry-After` holds a host: zero where it is not honored.
+    init(_ rate: HostRate, longestHold: Duration, timing: any Timing) {
+        self.longestHold = longestHold
         self.timing = timing
-        state = Lock(State(rates: HostRates(limit.rate)))
+        state = Lock(State(rates: HostRates(rate)))
     }
 
     deinit { for (_, timer) in state.withLock({ $0.timers }).values { timer.cancel() } }
@@ -54,9 +55,9 @@ final class HostRateLimiter: Sendable {
 
     /// The host has answered that it wants no requests for some time.
     func hold(_ host: RequestURL.Origin, for time: Duration) {
-        guard limit.honorsRetryAfter, limit.longestHold > .zero else { return }
+        guard longestHold > .zero else { return }
         let now = now
-        let until = now &+ Int64(clamping: min(time, limit.longestHold).nanoseconds)
+        let until = now &+ Int64(clamping: min(time, longestHold).nanoseconds)
         state.withLock { $0.rates.hold(host, until: until, now: now) }
     }
 

@@ -119,7 +119,7 @@ public final class RequestAgent: Sendable {
     }
 
     /// One run fewer. After ``remove(_:)``, when nobody in the library holds the run any more.
-    func settle(_ id: UInt64) {
+    package func settle(_ id: UInt64) {
         let left = alive.subtract(1, ordering: .sequentiallyConsistent).newValue
         if waiterCount.load(ordering: .sequentiallyConsistent) > 0 { wakeWaiters(ended: id, isIdle: left == 0) }
     }
@@ -238,3 +238,5 @@ public final class RequestAgent: Sendable {
         DeliveryLane.resumption.enqueue(.work { for continuation in ready { continuation.resume() } })
     }
 }
+
+extension RequestAgent: SettlingAgent {}

@@ -242,7 +242,7 @@ public final class TokenSource: Sendable {
             let result: Result<Token, NetworkError>
             do {
                 result = .success(
-                    try await TransportUsers.$servesRunningRequest.withValue(true) {
+                    try await RunningRequest.$isServed.withValue(true) {
                         try await Self.$inRenewalOf.withValue(inside) { try await fetch(number, old, insteadOf: refused) }
                     })
             } catch { result = .failure(Self.failed(error)) }

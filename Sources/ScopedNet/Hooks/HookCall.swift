@@ -20,7 +20,7 @@ final class HookCall: Cancellable {
             return true
         }
         guard mayRun else { return }
-        let task = Task { await TransportUsers.$servesRunningRequest.withValue(true) { await body() } }
+        let task = Task { await RunningRequest.$isServed.withValue(true) { await body() } }
         let isCancelled = state.withLock { state -> Bool in
             guard case .running = state else { return true }
             state = .running(task)

@@ -50,7 +50,7 @@ struct ResponseQuestion: Sendable {
                 "the value of this request is made of its body; ask for a RequestHooks.DataOrFile where that may become a download"
             return .fail(NetworkError(.invalidOption, phase: .receiving, message: message))
         }
-        let path = Session.destination(file)
+        let path = DownloadPlace.path(file)
         guard !path.isEmpty else {
             return .fail(NetworkError(.invalidOption, phase: .receiving, message: "the destination of a download must be a file URL"))
         }

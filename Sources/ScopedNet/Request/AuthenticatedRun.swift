@@ -47,11 +47,6 @@ extension AuthenticatedRun {
         } catch { fail(numbered(error)) }
     }
 
-    func setOwnFields(_ fields: HTTPFields?) throws(NetworkError) {
-        guard let fields else { return }
-        exchanges.setHeaders(try session.headerBlock(fields, method: exchanges.method, body: exchanges.body))
-    }
-
     /// Keys are made by the program's own function, and the first hash of a secret reads a file.
     private func asksCache(_ input: inout StepInput) -> RunEvent {
         guard let cache = session.configuration.cache else { return .changed(elsewhere: false) }

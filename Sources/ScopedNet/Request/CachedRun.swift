@@ -24,7 +24,7 @@ struct StoredAnswer: Sendable {
     var isValidated = false
 }
 
-/// A run whose exchanges go through the response cache: the request itself, and each redirect.
+/// A run whose exchanges go through the response cache: the request itself, each redirect, and each answer to a challenge.
 protocol CachedRun: HookedRun, CoalescedMember {
     var caching: CacheState { get set }
     var authentication: AuthenticationSession? { get }
@@ -167,7 +167,7 @@ extension CachedRun {
             receive(.changed(elsewhere: false))
         }
         guard follows else {
-            // All others that had the run have given it up.
+            // No call has come, and none will: the stage is this thread's, unless a cancel was faster.
             guard leave(stage, for: .idle) else { return nil }
             guard mayGoOn else {
                 abandonWork()
@@ -246,7 +246,7 @@ extension CachedRun {
 
     // MARK: The server's answer
 
-    /// Network thread. Nil: nothing of the cache's concern.
+    /// Network thread. Nil: the body goes where it would go without a cache.
     func cacheDestination(_ head: ResponseHead) -> BodyDestination? {
         guard let transaction = caching.transaction else { return nil }
         if hasStream {
@@ -285,7 +285,7 @@ extension CachedRun {
         enter(.working)
         let result = input.result
         block(input.batch) { [self] in
-            // Also where the run was cancelled meanwhile: what the server said is wrong is gone for everybody.
+            // Also where the run was cancelled meanwhile: entries that the server has disowned are of no use to others either.
             transaction.applyChanges()
             goOn(StepInput(result: result)) { run, input in run.carryOut(step, transaction, &input) }
         }
@@ -325,7 +325,7 @@ extension CachedRun {
 
     // MARK: In the place of an error
 
-    /// No response came, and nothing is tried again.
+    /// Looks for something stored in the place of an error.
     ///
     /// - Returns: nil when there is nothing to take its place.
     func storedInstead(of error: NetworkError?, _ input: inout StepInput) -> RunEvent? {
@@ -334,7 +334,7 @@ extension CachedRun {
         case .fail: return nil
         case .serve(let answer):
             input.stored = StoredAnswer(answer: answer, use: CacheUse(transaction))
-            // Once: should the time be over for this one, too, the error stands.
+            // Looked for once: if the time is over for this one, too, the error stands.
             caching.transaction = nil
             return .found
         case .unavailable(let head, let status):

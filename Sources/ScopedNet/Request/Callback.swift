@@ -78,28 +78,6 @@ private struct PlainOwnerBody<Owner: AnyObject & Sendable, Payload: Sendable> {
     let call: @Sendable (Owner, Payload) -> Void
 }
 
-/// A weak reference that may cross threads.
-package struct WeakReference<Object: AnyObject>: @unchecked Sendable {
-    // Safety: the reference is constant; loading it is atomic. The object itself is touched only where `Callback.lane` runs, which
-    // is the isolation its owner named.
-    package private(set) weak var object: Object?
-    package init(_ object: Object) { self.object = object }
-}
-
-/// Where in the user's code something was made.
-package struct CodeOrigin: Sendable, CustomStringConvertible {
-    package let fileID: StaticString
-    /// As small as this, it takes no place of its own: each closure of each waiting run has one.
-    package let line: Int32
-
-    package init(_ fileID: StaticString, _ line: Int) {
-        self.fileID = fileID
-        self.line = Int32(clamping: line)
-    }
-
-    package var description: String { "\(fileID):\(line)" }
-}
-
 /// Most kinds of callback are registered once or never: no array for those.
 package enum CallbackList<Payload: Sendable>: Sendable {
     case none

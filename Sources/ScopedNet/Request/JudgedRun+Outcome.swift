@@ -101,9 +101,6 @@ extension JudgedRun {
 
     var assembler: ResponseAssembler { ResponseAssembler(template: template, decoder: decoder) }
 
-    /// The body goes to a reader while it arrives.
-    var hasStream: Bool { stream != nil }
-
     func bodyDestination(_ head: ResponseHead) -> BodyDestination {
         if stream == nil, let path = template.destination, downloading.session?.keepsPart == true { return wholeFile(path) }
         let place = place(head)

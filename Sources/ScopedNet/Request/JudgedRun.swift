@@ -6,8 +6,8 @@ protocol JudgedRun: CachedRun, DownloadRun, RedirectedRun, RetriedRun {
 }
 
 extension JudgedRun {
-    /// One step after the other, in the order of ``ResponseVerdict``, until one of them takes the response over. `declined` is the last that has
-    /// not; it may have asked the program first.
+    /// The first verdict after `declined` that applies, in the order of ``ResponseVerdict``. One that declines, at once or after it has asked the
+    /// program, leads to this step again.
     func judge(_ input: inout StepInput, after declined: ResponseVerdict?) -> RunEvent? {
         switch ResponseVerdict.next(after: declined, facts(input.result)) {
         case .challenge: answerChallenge(&input)
@@ -29,7 +29,7 @@ extension JudgedRun {
         guard let head = result?.head else { return facts }
         facts.isRedirection = (300..<400).contains(head.status)
         facts.isStatusAccepted = template.options.validation.accepts(head.status)
-        // The type of others is not asked about.
+        // Looked at for accepted statuses only.
         facts.isTypeAccepted = isResponse && facts.isStatusAccepted && !isTypeUnwanted(head, isEmpty: result?.body.isEmpty ?? true)
         return facts
     }

@@ -91,7 +91,7 @@ private final class RunLink: ScopeMember, @unchecked Sendable {
         super.init()
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { run.closeGate(reason) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelOutcome, aftermath: Aftermath) { run.closeGate(reason) }
     override func tearDown(_ reason: CancelReason) { run.tearDown(reason) }
     override func stopWork() { run.stopWork() }
 }

@@ -39,7 +39,7 @@ extension ManagedRun {
         }
     }
 
-    package func takeSettling() -> (agent: RequestAgent, id: UInt64)? {
+    package func takeSettling() -> (agent: any SettlingAgent, id: UInt64)? {
         let here = UInt(pthread_self())
         guard settler.load(ordering: .relaxed) == here,
             settler.compareExchange(expected: here, desired: 0, ordering: .sequentiallyConsistent).exchanged

@@ -5,7 +5,8 @@ import SystemSupport
 /// ``RunDriver``, of which nothing is known here.
 ///
 /// Its files: this one holds what it consists of and the cancel; `ManagedRun+Calls` admits each call; `ManagedRun+Delivery` says what there is to
-/// say, on the callback executor; `ManagedRun+Departure` takes it out of the agent; `ManagedRun+Bags` has its further bags.
+/// say, on the callback executor; `ManagedRun+Departure` takes it out of the agent; `ManagedRun+Bags` has
+/// its further bags, `ManagedRun+Census` what leak tests are told.
 package class ManagedRun: AgentEntry, @unchecked Sendable {
     // Safety: what is not atomic is immutable, or owned by whoever won the lifecycle's last step. The handlers are written in `init`; success,
     // failure and progress closures belong to whoever won that step (and to the callback executor while a call is admitted, during which nobody
@@ -28,7 +29,7 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
     final let extras = RunExtras.Slot()
     /// The highest level among those who wait for what it is getting, or zero.
     final let followersLevel = Atomic<UInt8>(0)
-    /// The furthest point it has come to, for the error of a cancelled run. Beyond `queued` a server may know of it.
+    /// The furthest point it has come to, for the error of a cancelled run. Beyond `unsent` a server may know of it.
     private let progress = Atomic<UInt8>(RunProgress.unsent.rawValue)
     private let attemptCounter = Atomic<Int>(1)
     /// The thread that retired the run on a callback executor, and is to settle the agent's count when it has let the run go. Zero: nobody is.
@@ -40,7 +41,7 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
     package final var feed: EventFeed? { delivery.feed }
     final var interest: RunInterest { delivery.interest }
 
-    // Of whoever won the lifecycle's last step.
+    // Written by the last step of the work.
     final var outcome: RunOutcome?
 
     init(
@@ -69,7 +70,7 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
     override final var repeatStrategy: RepeatStrategy { template.options.repeats.strategy }
     override final var tag: String? { template.options.tag }
     override package final var isRetired: Bool { lifecycle.isRetired }
-    override final func uses(_ link: TransportLink) -> Bool { session.link === link }
+    override final func uses(_ link: AnyObject) -> Bool { session.link === link }
     override final func didEnter() { if !isRefresh { session.counter.start() } }
 
     // MARK: The work, which somebody else does
@@ -80,7 +81,7 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
     /// True where a delegate, closure or observer is told of progress.
     package var wantsProgress: Bool { false }
 
-    /// Lets go of what others may wait for. Any thread, idempotent.
+    /// Releases the claim on the target of a download. Any thread, idempotent.
     func releaseTarget() {}
 
     /// The facts of the end that only the work knows; the outcome is added to them. Callback executor.
@@ -134,14 +135,14 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
     /// Cancelled, and at work for others who wait for the same response: nothing is made of it here.
     final var worksForOthers: Bool { isMuted && template.options.release != .detached }
 
-    /// A release silences a detached run and does nothing else, and so does any cancel while others wait for the same response.
+    /// A release silences a detached run and does nothing else, and so does any cancel but a shutdown while others wait for the same response.
     final func keepsWork(_ reason: CancelReason) -> Bool {
         template.options.release == .detached && (reason == .ownerReleased || reason == .requestReleased)
             || reason != .shutdown && leadsOthers
     }
 
-    /// Asked before each step that begins something: a cancelled run goes no further (G5), unless it is detached. Nor does one whose bag has ended,
-    /// however many members that has: the bag's end will get to it.
+    /// Asked before each step that begins something: a cancelled run goes no further (G5), unless it is detached, or others wait for its response. Also
+    /// false where a bag has ended and has not come to cancelling this member yet.
     package final var mayGoOn: Bool {
         let state = lifecycle
         guard state.mayGoOn, !state.isOver, template.options.release != .detached else { return state.mayGoOn }
@@ -152,7 +153,7 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
 
     // MARK: Cancelling
 
-    override package final func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) {
+    override package final func closeGate(_ reason: CancelReason) -> (result: CancelOutcome, aftermath: Aftermath) {
         let keepsWork = keepsWork(reason)
         StepDoor.pass(.gateAsked, id)
         var action = step { $0.cancel(reason: reason.name.rawValue, keepsWork: keepsWork) }

@@ -45,7 +45,7 @@ extension QueuedRun {
         return nil
     }
 
-    /// The time has come, or the path.
+    /// The time of the next attempt has come, or the path is there.
     private func endWait(_ stage: RunStage) {
         if takeWait(stage) { receive(.done) }
     }
@@ -134,7 +134,7 @@ extension QueuedRun {
 
     func awaitSlot(_ input: inout StepInput) -> RunEvent? {
         let number = exchangeID.number
-        // The first exchange has none, and need not be made yet.
+        // Most first exchanges have none, and need not be made yet.
         let deadline = exchanges.deadline
         enter(.queued(number))
         switch session.admission.submit(self) {
@@ -169,10 +169,15 @@ extension QueuedRun {
 
     /// Suspended before it got to the network.
     func park() -> RunEvent? {
-        takeRatePermit()?.cancel()
+        // Taken out before the stage is stored: from then on another thread may have the run.
+        let permit = takeRatePermit()
         enter(.parked)
-        // A resumption from here on takes it out of there; after one that came before, it still has its slot.
-        guard !isSuspended, leave(.parked, for: .idle) else { return nil }
+        // A resumption from here on takes the run out of there, and it waits for its turn anew. After one that came before, it has slot and turn still.
+        guard !isSuspended, leave(.parked, for: .idle) else {
+            permit?.cancel()
+            return nil
+        }
+        if let permit { keep(permit, exchangeID.number) }
         return .resumed(hasSlot: true)
     }
 }

@@ -116,7 +116,7 @@ public final class Request<Value: Sendable>: Sendable {
 
     /// Cancels the latest run.
     @discardableResult
-    public func cancel() -> Run.CancelResult { last?.cancel(.explicit) ?? .alreadyEnded }
+    public func cancel() -> Run.CancelResult { Run.CancelResult(last?.cancel(.explicit) ?? .alreadyEnded) }
 
     /// The request as a `curl` command line that a POSIX shell understands, secrets masked.
     public var curlCommand: String {

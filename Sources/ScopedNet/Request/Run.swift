@@ -30,12 +30,12 @@ public final class Run: Sendable {
     /// Ends the run; the answer says what that achieved (G3). Success, failure, progress and delegate are not called any more; `onEnd` is,
     /// later, on the delivery executor. Never blocks; any thread; idempotent.
     @discardableResult
-    public func cancel() -> Run.CancelResult { core.cancel(.explicit) }
+    public func cancel() -> Run.CancelResult { Run.CancelResult(core.cancel(.explicit)) }
 
     /// Cancels, and returns when no callback of this run is executing any more. Do not call it from inside one of them.
     @discardableResult
     public func cancelAndWait() async -> Run.CancelResult {
-        let result = core.cancel(.explicit)
+        let result = Run.CancelResult(core.cancel(.explicit))
         await core.agent.ended(core)
         return result
     }

@@ -4,10 +4,10 @@ import Synchronization
 
 /// The work of one run, from step to step: ``RunMachine`` says which step is next, and ``perform(_:_:)`` carries it out.
 ///
-/// A step that is done at once returns its event, and the next follows. One that is done later returns nil, and the thread that ends it comes back
-/// with ``receive(_:_:)``. The run belongs to one thread at a time.
+/// A step that is done at once returns its event, and the next follows. One that is done later returns nil, and the thread that ends it calls
+/// ``receive(_:_:)``, perhaps before this has returned. The run belongs to one thread at a time.
 ///
-/// The steps stand in protocols, each of which sees no more of the run than it lists: ``DownloadRun``, ``AuthenticatedRun``, ``CachedRun``,
+/// The steps stand in protocols, each of which sees what it and its parents list, and ``ManagedRun``: ``DownloadRun``, ``AuthenticatedRun``, ``CachedRun``,
 /// ``QueuedRun``, ``RedirectedRun``, ``RetriedRun``, ``JudgedRun``. Those that ask the program are ``HookedRun``, and all are ``WaitingRun``, which
 /// knows how a run waits. ``ManagedRun`` is the run as its agent, bags and callbacks see it.
 package final class RunDriver: ManagedRun, @unchecked Sendable {
@@ -62,27 +62,27 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
 
     // MARK: From step to step
 
-    /// The present step has ended: the next ones follow, for as long as they are done at once. Whoever has the run.
+    /// The present step has ended: the next ones follow, for as long as they are done at once. Call it only from the thread that owns the run now.
     func receive(_ event: RunEvent, _ input: consuming StepInput) {
         var event: RunEvent? = event
         while let ended = event { event = advance(ended, &input) }
     }
 
-    /// The next step alone.
+    /// Carries out the step that follows the event, and no further one.
     func advance(_ event: RunEvent, _ input: inout StepInput) -> RunEvent? {
         guard let next = machine.handle(event) else {
             assertionFailure("\(event) in \(machine.step)")
             return nil
         }
         switch next {
-        // Another exchange, or another response in the place of the last one, which is none of the error that may follow.
+        // Another exchange, or another response in the place of the last one: that must not be said of an error that follows.
         case .consultCache, .serve, .condition, .backOff: input.result = nil
         default: break
         }
         return perform(next, &input)
     }
 
-    /// - Returns: nil where the step is done elsewhere, or later, or the run goes no further.
+    /// - Returns: nil where the run is no longer this thread's: the step ends elsewhere, or later, or the run goes no further.
     private func perform(_ step: RunStep, _ input: inout StepInput) -> RunEvent? {
         switch step {
         case .created: nil

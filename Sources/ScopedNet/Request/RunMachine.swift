@@ -3,17 +3,23 @@
 /// The way of a run from step to step.
 ///
 /// ```
-/// created ─▶ claimTarget ─▶ authorize ─▶ consultCache ─▶ coalesce ─▶ condition ─▶ awaitPath ─▶ awaitRate ─▶ awaitSlot ─▶ transfer
-///                                         ▲  │  └▶ serve ──────────────────┐                    ▲                          │
-///                     challenge, redirect │  └▶ serveFirst ─▶ condition    ▼              retry │  awaitDisposition, finishPart, updateCache
-///                                         └────────────────────────────  judge ──▶ backOff ─────┘                          │
-///                                                                        ▲ │ └───────────────────────────────────────────────
-///                                                                        │ └▶ placeFile ─▶ makeValue ─▶ copyToCache ─▶ deliver
-///                                                                        └──▶ storeRefused ─▶ fail ─▶ deliver
+/// created ─▶ (claimTarget) ─▶ authorize ─▶ consultCache ─▶ (coalesce) ─▶ (condition) ─▶ awaitPath ─▶ awaitRate ─▶ awaitSlot ─▶ transfer
+///                                            ▲                                                        ▲                          │
+///                                            │ challenge, redirect                                    │ retry                    ▼
+///                                            └─────────────────────── judge ─▶ backOff ───────────────┘              awaitDisposition
+///                                                                       ▲                                                        ▼
+///                          serve, of something stored: from             ├──────────────────────────────── updateCache ◀── finishPart
+///                          consultCache, updateCache, judge, ───────────┘
+///                          replaceError                                 │
+///                                                                       ├▶ (placeFile) ─▶ makeValue ─▶ (copyToCache) ─▶ deliver
+///                                                                       └▶ storeRefused ─▶ fail ─▶ deliver
 /// ```
 ///
-/// It knows nothing of threads, and nothing of cancels: a cancelled run is not told so here, it is given no further event. It belongs to whoever has
-/// the run.
+/// Steps in brackets are left out where there is nothing for them to do. The rows that the picture leaves out are rare: what is suspended with a slot
+/// is parked, a wait that is too long goes to `replaceError`, a part that does not fit and a slot of a host that wants a pause go back to `awaitRate`.
+///
+/// It knows nothing of threads and cancels: a cancelled run may come as far as `deliver`, where nothing of it is called. Call it only from the thread
+/// that owns the run now.
 package struct RunMachine: Hashable, Sendable {
     package private(set) var step = RunStep.created
 
@@ -21,7 +27,7 @@ package struct RunMachine: Hashable, Sendable {
 
     /// Says what is next after the end of the present step.
     ///
-    /// - Returns: nil for an event that is not one of the present step, and is dropped: a step ends once.
+    /// - Returns: nil for an event that the present step cannot end with; nothing changes then. That is a mistake of the caller.
     package mutating func handle(_ event: RunEvent) -> RunStep? {
         guard let next = next(after: event) else { return nil }
         step = next
@@ -29,7 +35,7 @@ package struct RunMachine: Hashable, Sendable {
     }
 
     private func next(after event: RunEvent) -> RunStep? {
-        // An error ends everything but what an error has led to.
+        // `failed` leads to `fail` from every step but `fail` itself and `deliver`.
         if event == .failed { return step == .fail || step == .deliver ? nil : .fail }
         switch step {
         case .created, .claimTarget, .authorize: return prepared(event)

@@ -25,30 +25,30 @@ package enum RunStep: Hashable, Sendable {
     case awaitRate
     /// A slot for a connection.
     case awaitSlot
-    /// Suspended, with a slot that it has given back.
+    /// The run is suspended and gives its slot back.
     case park
     case transfer
-    /// The transfer is over, and the program has not said yet what becomes of the body.
+    /// The answer of a hook about the body is waited for, where there is one; the transfer is over.
     case awaitDisposition
-    /// The part of a download is seen to, on its disk.
+    /// The part of a download is completed, kept or dropped, on its disk.
     case finishPart
     /// The cache learns what the response means for what is stored.
     case updateCache
-    /// The response, or the error in its place, is judged by the first ``ResponseVerdict`` behind the one that has declined.
+    /// The response, or the error in its place, is judged by the first ``ResponseVerdict`` after the one that has declined.
     case judge(after: ResponseVerdict?)
     /// The time until the next attempt.
     case backOff
-    /// A wait was too long. Something stored may be better than the error.
+    /// A wait was too long, and something stored is looked for in the error's place.
     case replaceError
-    /// A response that is not accepted is stored by the rules of HTTP, before it fails the run.
+    /// A response that is not accepted is stored by the rules of HTTP before it fails the run; there may be an error and no response.
     case storeRefused
     /// The file of a download gets its place.
     case placeFile
     /// The value is made of the response, which is stored then.
     case makeValue
-    /// The file is copied into the cache.
+    /// The file of a download is copied into the cache, where it has one. After every value that was made on another thread.
     case copyToCache
-    /// The error is complete once target and disk are let go of and its body is decoded.
+    /// Target and part are released, the body of the error is decoded, and the outcome is set.
     case fail
     /// The outcome is handed to the callback executor. The last step.
     case deliver
@@ -60,7 +60,8 @@ package enum RunEvent: Hashable, Sendable {
     case began(Beginning)
     /// The step did what it is there for.
     case done
-    /// The exchange is another one now, and the cache is asked about it; with `elsewhere` on a thread that may block.
+    /// The cache is to be asked about the exchange, which is a new one, or whose stored response is not there; with `elsewhere` on a thread that may
+    /// block.
     case changed(elsewhere: Bool)
     /// The cache has no part in the exchange.
     case uncached

@@ -3,14 +3,15 @@ import Synchronization
 
 /// A run that waits: for a moment, a path, another run, a slot, the program or a disk.
 ///
-/// The stage says for what, and the number in it which wait that is. Whoever takes the stage away from a wait has the run: the timer, whatever was
-/// waited for, or a cancel that the waiting thread sees.
+/// The stage says that it waits, and the number in it which wait that is. The one that takes the stage away from a wait owns the run: the timer,
+/// the thing that was waited for, or the waiting thread where it sees a cancel.
 protocol WaitingRun: ManagedRun {
     var exchanges: ExchangeBuilder { get set }
     var decoder: AnyDecoder { get }
-    /// The present step has ended: the next ones follow, for as long as they are done at once. Whoever has the run.
+    /// The present step has ended: the next ones follow, for as long as they are done at once. Call it only from the thread that owns the run now.
     func receive(_ event: RunEvent, _ input: consuming StepInput)
-    /// A cancelled run came to its next step, or back from the last one: its work is let go of. Whoever has the run.
+    /// Called by the thread that owns the run when it sees that it was cancelled: lets go of the download, of a body that is held, and of those who wait
+    /// for the response.
     func abandonWork()
 }
 

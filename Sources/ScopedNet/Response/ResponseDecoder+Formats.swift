@@ -17,13 +17,6 @@ extension ResponseDecoder where Value == Void {
     public static var discarding: Self { Self(immediately: { (_: ResponseHead, _: Data) in () }, wantsBody: false) }
 }
 
-extension ResponseDecoder where Value == RequestHooks.DataOrFile {
-    /// The body as it is, or the file that a disposition hook had it put in.
-    public static var dataOrFile: Self {
-        placing { (path: String?, body: Data) in path.map { .file(URL(filePath: $0)) } ?? .data(body) }
-    }
-}
-
 extension ResponseDecoder where Value == String {
     /// Text, in the encoding that a byte order mark or `charset` names, else in UTF-8. What is not valid becomes U+FFFD.
     ///

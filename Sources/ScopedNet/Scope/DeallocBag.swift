@@ -63,12 +63,6 @@ public final class DeallocBag: Sendable {
         return DeallocBag(storage: storage, link: link, origin: CodeOrigin(fileID, line))
     }
 
-    /// Puts a running request in this bag too; it may be in several, and the first to end cancels it.
-    ///
-    /// - Returns: false when the bag had ended (the run is cancelled) or the run has.
-    @discardableResult
-    public func insert(_ run: Run) -> Bool { run.core.join(storage) }
-
     /// Holds anything with a cancel method, strongly, until it is removed or the bag ends.
     ///
     /// - Returns: a token to take it out again. In an ended bag the item is cancelled at once.
@@ -141,7 +135,7 @@ private final class ForeignMember: ScopeMember, @unchecked Sendable {
         }
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelOutcome, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
 }
 
@@ -170,7 +164,7 @@ private final class TaskMember: ScopeMember, @unchecked Sendable {
         }
     }
 
-    override func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelOutcome, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { take()?.cancel() }
 }
 
@@ -186,6 +180,6 @@ private final class ChildLink: ScopeMember, @unchecked Sendable {
 
     override var asBag: BagStorage? { storage }
     // The child's gate is the parent's too (`BagStorage.isClosed` asks upwards), so it is closed already.
-    override func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { (.cancelled, .tearDown) }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelOutcome, aftermath: Aftermath) { (.cancelled, .tearDown) }
     override func tearDown(_ reason: CancelReason) { _ = storage.end(reason) }
 }

@@ -51,14 +51,14 @@ package class ScopeMember: @unchecked Sendable {
     /// First pass of a bag's end: no call of this member starts after it returns. Calls nobody.
     ///
     /// A member that adds nothing has no calls and no work to end.
-    package func closeGate(_ reason: CancelReason) -> (result: Run.CancelResult, aftermath: Aftermath) { (.alreadyEnded, .none) }
+    package func closeGate(_ reason: CancelReason) -> (result: CancelOutcome, aftermath: Aftermath) { (.alreadyEnded, .none) }
 
     /// Second pass, for members whose gate was closed by the first.
     package func tearDown(_ reason: CancelReason) {}
     package func stopWork() {}
 
     /// Both passes, for this member alone.
-    package final func cancel(_ reason: CancelReason) -> Run.CancelResult {
+    package final func cancel(_ reason: CancelReason) -> CancelOutcome {
         let (result, aftermath) = closeGate(reason)
         StepDoor.pass(.gateShut, stepNumber)
         settle(aftermath, reason)

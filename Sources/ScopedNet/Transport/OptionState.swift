@@ -64,7 +64,7 @@ struct OptionState {
     }
 
     /// Decides about the version. Over plain HTTP/1.1 there is nothing to wait for: each request would stand behind the first one's response.
-    mutating func change(to version: RequestOptions.HTTPVersionPolicy, scheme: String) -> VersionChange {
+    mutating func change(to version: ConnectionSettings.HTTPVersionPolicy, scheme: String) -> VersionChange {
         switch version {
         case .automatic where scheme == "http":
             guard waitsForMultiplex else { return .none }

@@ -69,7 +69,7 @@ public import HTTPTypes
     /// The clocks of an attempt; the transport watches connect, first byte and idle.
     public let timeouts: Timeouts
     /// The HTTP version to speak.
-    public let httpVersion: RequestOptions.HTTPVersionPolicy
+    public let httpVersion: ConnectionSettings.HTTPVersionPolicy
     /// The most bytes of response header fields.
     public let maxHeaderBytes: Int
     let headLimits: ResponseHeadParser.Limits
@@ -92,7 +92,7 @@ public import HTTPTypes
 
     /// Makes options with the defaults of a request.
     public init(
-        timeouts: Timeouts = .init(), httpVersion: RequestOptions.HTTPVersionPolicy = .automatic, maxHeaderBytes: Int = 256 << 10,
+        timeouts: Timeouts = .init(), httpVersion: ConnectionSettings.HTTPVersionPolicy = .automatic, maxHeaderBytes: Int = 256 << 10,
         bufferBytes: Int = 16 << 10, usesFreshConnection: Bool = false, maxUploadRate: Int? = nil, maxDownloadRate: Int? = nil,
         maxDownloadBytes: Int64? = nil
     ) {
@@ -162,21 +162,5 @@ public struct Timeouts: Sendable, Hashable {
             ("total", total),
         ]
         return clocks.first { $0.1.map { $0 <= .zero } ?? false }?.0
-    }
-}
-
-extension RequestOptions {
-    /// Which HTTP version to speak.
-    public enum HTTPVersionPolicy: Sendable, Hashable {
-        /// HTTP/2 by ALPN over TLS, HTTP/1.1 otherwise. Below libcurl 8, streamed responses and large uploads use
-        /// HTTP/1.1: a paused HTTP/2 stream buffers up to its whole window there.
-        case automatic
-        /// HTTP/1.1 only.
-        case http1
-        /// HTTP/2 by ALPN (falls back to HTTP/1.1 when the server has none), also where `automatic` would prefer HTTP/1.1.
-        case http2
-        /// HTTP/2 without asking, on plain TCP too (RFC 9113 section 3.3). Below libcurl 8 each such request on plain TCP has a connection of
-        /// its own: a second one on the same connection would fail there.
-        case http2PriorKnowledge
     }
 }

@@ -106,7 +106,7 @@ struct TransferSetup: ~Copyable {
     /// `/a?` is not `/a` (RFC 3986 section 6.2.3), and libcurl drops the mark. To a proxy goes the URL's text (RFC 9112 section 3.2.2); libcurl
     /// alone can convert a host that is not ASCII.
     static func target(
-        of url: RequestURL, isForwarded: Bool, version: RequestOptions.HTTPVersionPolicy, keepsEmptyQueries: Bool
+        of url: RequestURL, isForwarded: Bool, version: ConnectionSettings.HTTPVersionPolicy, keepsEmptyQueries: Bool
     ) -> String? {
         guard url.hasEmptyQuery else { return nil }
         guard isForwarded else { return keepsEmptyQueries ? nil : url.target }

@@ -92,16 +92,6 @@ final class UploadFeed {
         }
     }
 
-    struct LengthMismatch: Error, CustomStringConvertible {
-        let declared: Int64
-        let seen: Int64
-        var description: String {
-            seen > declared
-                ? "the body is longer than the \(declared) bytes declared"
-                : "the body ended after \(seen) of the \(declared) bytes declared"
-        }
-    }
-
     /// All bytes declared have come, and nothing after them: neither more, nor the end.
     struct NoEnd: Error, CustomStringConvertible {
         let length: Int64

@@ -66,7 +66,7 @@ final class Replayer: @unchecked Sendable {
     private var runID: UInt64 = 0
     private var isFree = false
     private let seen = Lock(Seen())
-    private let results = Lock([Run.CancelResult?](repeating: nil, count: 8))
+    private let results = Lock([CancelOutcome?](repeating: nil, count: 8))
     private let core = Lock<RunDriver?>(nil)
     private var request: (() -> Void)?
     private var canary: WeakReference<Canary>
@@ -362,7 +362,7 @@ final class Replayer: @unchecked Sendable {
         let differences = zip(expected, actual).filter { $0 != $1 }.map { "\($0) in the model, \($1) in the engine" }
         guard differences.isEmpty else { throw Mismatch(description: differences.joined(separator: "; ")) }
         if let answer = stride.answer, let result = results.withLock({ $0[stride.move.thread] }) {
-            let predicted = [Run.CancelResult.cancelled, .cancelled, .callbackRunning, .alreadyEnded][answer]
+            let predicted = [CancelOutcome.cancelled, .cancelled, .callbackRunning, .alreadyEnded][answer]
             guard result == predicted else { throw Mismatch(description: "cancel said \(result), the model \(predicted)") }
         }
     }

@@ -67,7 +67,7 @@ package struct ResponseHeadParser: Sendable {
     private(set) var fieldsStart = 0
     private(set) var trailer = ByteStore()
     /// What the fields say of the body's length, as far as that is simple.
-    private(set) var declaredLength = DeclaredLength.none
+    private(set) var declaredLength = BodyLength.none
     /// There is a `Content-Encoding`.
     private(set) var hasContentEncoding = false
     /// There is a `Transfer-Encoding`.
@@ -80,7 +80,7 @@ package struct ResponseHeadParser: Sendable {
     package var trailerBytes: [UInt8] { trailer.bytes() }
 
     /// Noted line by line, because it is asked for in every response.
-    enum DeclaredLength: Sendable {
+    enum BodyLength: Sendable {
         case none
         /// One number, or the same several times.
         case bytes(Int64)

@@ -37,7 +37,7 @@ public final class Session: Sendable {
         configuration: Configuration, link: TransportLink, limiter: HostRateLimiter?, counter: StatisticsCounter, origin: CodeOrigin
     ) {
         self.configuration = configuration
-        rateLimiter = limiter ?? configuration.rateLimit.map { HostRateLimiter($0, timing: configuration.timing) }
+        rateLimiter = limiter ?? configuration.rateLimit.map { $0.makeLimiter(timing: configuration.timing) }
         self.link = link
         factory = RequestFactory(configuration) { url throws(NetworkError) in try link.checkTrust(url) }
         self.counter = counter

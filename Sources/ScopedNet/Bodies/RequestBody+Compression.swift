@@ -111,11 +111,11 @@ extension UploadSource {
                 UploadSink { piece in
                     guard !piece.isEmpty else { return }
                     let seen = encoder.bytesTaken + Int64(piece.count)
-                    if let length, seen > length { throw UploadFeed.LengthMismatch(declared: length, seen: seen) }
+                    if let length, seen > length { throw LengthMismatch(declared: length, seen: seen) }
                     try await sink.send(try encoder.encode(piece, .flush))
                 })
             if let length, encoder.bytesTaken < length {
-                throw UploadFeed.LengthMismatch(declared: length, seen: encoder.bytesTaken)
+                throw LengthMismatch(declared: length, seen: encoder.bytesTaken)
             }
             try await sink.send(try encoder.encode(Data(), .finish))
         }

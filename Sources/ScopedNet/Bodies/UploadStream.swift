@@ -32,7 +32,7 @@ package final class UploadStream: Sendable {
         /// What the next piece, which reaches the declared length, has to wait for or fails with; nil when it is the last one.
         mutating func atLength(_ length: Int64) -> Taken? {
             let seen = pieces.reduce(taken - Int64(offset)) { $0 + Int64($1.count) }
-            guard seen == length else { return .failed(UploadFeed.LengthMismatch(declared: length, seen: seen)) }
+            guard seen == length else { return .failed(LengthMismatch(declared: length, seen: seen)) }
             if case .success = end { return nil }
             let end = atEnd()
             return if case .notYet = end { .notEnded } else { end }

@@ -10,13 +10,10 @@ final class TransportUsers: Sendable {
     private let agents = Lock<[ObjectIdentifier: WeakAgent]>([:])
     private let isClosed = Atomic<Bool>(false)
 
-    /// Work that a running request needs, such as fetching its token: the runs it starts are taken to the end.
-    @TaskLocal static var servesRunningRequest = false
-
     /// False for a new run after ``close()``, unless a running one needs it.
     ///
     /// Asked when the run is in its agent: either it is refused here, or the shutdown finds it there.
-    var acceptsRun: Bool { !isClosed.load(ordering: .sequentiallyConsistent) || Self.servesRunningRequest }
+    var acceptsRun: Bool { !isClosed.load(ordering: .sequentiallyConsistent) || RunningRequest.isServed }
 
     func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
 

@@ -46,7 +46,11 @@ extension Session.Configuration {
             }
         }
 
-        var rate: HostRate {
+        func makeLimiter(timing: any Timing) -> HostRateLimiter {
+            HostRateLimiter(rate, longestHold: honorsRetryAfter ? longestHold : .zero, timing: timing)
+        }
+
+        private var rate: HostRate {
             guard (try? check()) != nil else { return HostRate(interval: 0, burst: 1) }
             return HostRate(interval: Int64((1e9 / requestsPerSecond).rounded(.up)), burst: Int64(burst))
         }

@@ -11,14 +11,7 @@ extension Session {
         fileID: StaticString = #fileID, line: Int = #line
     ) -> Request<URL> {
         let decoder = ResponseDecoder<URL>.placing { path, _ in path.map { $0 == file.path ? file : URL(filePath: $0) } ?? file }
-        return make(.get, url, query, headers, nil, decoder, CodeOrigin(fileID, line), destination: Self.destination(file))
-    }
-
-    /// The path that the check before the start refuses: nothing for a URL of another scheme, and a path with its NUL, where `path` would just end.
-    static func destination(_ file: URL) -> String {
-        guard file.isFileURL else { return "" }
-        let path = file.hasDirectoryPath && file.path != "/" ? file.path + "/" : file.path
-        return file.path(percentEncoded: true).contains("%00") ? path + "\0" : path
+        return make(.get, url, query, headers, nil, decoder, CodeOrigin(fileID, line), destination: DownloadPlace.path(file))
     }
 
     /// Sends and awaits; the same as `request(…).response()`.

@@ -32,16 +32,3 @@ public struct CancelReason: Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
-
-extension Run {
-    /// What a `cancel()` achieved.
-    public enum CancelResult: Sendable, Equatable {
-        /// Nothing of this run starts from now on, on any thread. Only a requested `onEnd` follows.
-        case cancelled
-        /// One call that was already admitted may be running on another thread (or around this very line); nothing follows it but a requested `onEnd`, not even
-        /// another closure for the same response.
-        case callbackRunning
-        /// The run had ended before, or was never started.
-        case alreadyEnded
-    }
-}

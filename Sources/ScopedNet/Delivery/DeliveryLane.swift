@@ -7,6 +7,12 @@ package protocol DeliveryTarget: AnyObject, Sendable {
     func schedule(_ work: @escaping @Sendable () -> Void)
 }
 
+/// The agent of a run, as that executor sees it.
+package protocol SettlingAgent: AnyObject, Sendable {
+    /// The run that has left the agent is gone.
+    func settle(_ id: UInt64)
+}
+
 /// A run, as the executor of its callbacks sees it.
 package protocol ExecutorItem: AnyObject, Sendable {
     /// Calls the callbacks that are due. On that executor.
@@ -14,7 +20,7 @@ package protocol ExecutorItem: AnyObject, Sendable {
 
     /// - Returns: the agent to be told that the run is gone, where this thread has just taken it out of there; nil elsewhere. Another may be at an
     ///   item of the same run: an `await` ends on the caller's thread where memory has the answer, and a cancellation on the executor.
-    func takeSettling() -> (agent: RequestAgent, id: UInt64)?
+    func takeSettling() -> (agent: any SettlingAgent, id: UInt64)?
 }
 
 /// A serial place where callbacks run: the main actor, a queue, or an actor. Work arrives in batches and runs in order.
@@ -136,7 +142,7 @@ package final class DeliveryLane: Sendable {
 
     /// Takes one item out, runs it, releases it, and only then tells the agent that its run is gone.
     private static func run(_ items: inout [Item], _ index: Int) {
-        let settling: (agent: RequestAgent, id: UInt64)?
+        let settling: (agent: any SettlingAgent, id: UInt64)?
         do {
             var item = Item.work(nothing)
             swap(&item, &items[index])
