@@ -166,3 +166,8 @@ extension RequestOptions {
         package func accepts(_ status: Int) -> Bool { statuses.accepts(status) }
     }
 }
+
+extension RequestOptions {
+    /// The version of HTTP that is spoken.
+    public typealias HTTPVersionPolicy = ConnectionSettings.HTTPVersionPolicy
+}

@@ -162,6 +162,11 @@ extension Scenario {
             $0.usesBag = true
         },
         Scenario("a stored response is read, cancel", [.starter0, .cancel, .cancelAgain, .lane, .timer]) { $0.cache = .stored },
+        Scenario("a stored response is read", [.starter0, .lane, .timer]) { $0.cache = .stored },
+        Scenario("download: target, path, part", [.starter0, .lane, .network, .timer]) {
+            $0.claimsTarget = true
+            $0.waitsForPath = true
+        },
         Scenario("a stored response is lost, cancel", [.starter0, .cancel, .lane, .network, .timer]) {
             $0.cache = .lost
             $0.script = [.useless, .notModified, .ok, .ok]

@@ -1,4 +1,0 @@
-extension RequestOptions {
-    /// The version of HTTP that is spoken.
-    public typealias HTTPVersionPolicy = ConnectionSettings.HTTPVersionPolicy
-}
