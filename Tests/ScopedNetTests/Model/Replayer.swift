@@ -226,8 +226,15 @@ final class Replayer: @unchecked Sendable {
         condition.lock()
         isFree = true
         condition.broadcast()
+        // A trace that was refused leaves threads on their way.
+        let deadline = Date(timeIntervalSinceNow: 2)
+        let threads = places.indices.filter { $0 != laneNumber && $0 != workerNumber }
+        while threads.contains(where: { places[$0] != .absent && places[$0] != .finished }), condition.wait(until: deadline) {}
         condition.unlock()
         request = nil
+        // ...and a run, which nobody else would end.
+        core.withLock { $0 = nil }
+        session.agent.cancelAll()
         transport.forget()
     }
 
