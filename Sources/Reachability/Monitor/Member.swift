@@ -64,24 +64,29 @@ final class Member: Sendable {
 
     enum Commit: Equatable {
         case unchanged, published
+        /// The name was resolved while the kernel was asked about the addresses before: ask again.
+        case outdated
         case wait(until: Duration)
         /// The kernel could not be asked. What was told stands until it can be.
         case unanswered(SystemFailure)
     }
 
-    /// Takes a path in. Of two evaluations the one that looked later wins, whatever order they come in.
+    /// Takes the answer to a question about `addresses` in. Of two evaluations the one that looked later wins, whatever order they come in.
     /// What a thread found that was stopped in the meantime counts no more.
-    func commit(_ outcome: PathEvaluator.Outcome, ticket: UInt64, of run: ObjectIdentifier, now: Duration) -> Commit {
+    ///
+    /// The question is older than its ticket. The thread that starts reads that there is no address yet; the resolver answers, and the
+    /// monitor's thread asks about the address; only then the first one asks, about nothing, and has the later ticket. So an answer about
+    /// other addresses than those known now does not count.
+    func commit(
+        _ outcome: PathEvaluator.Outcome, about addresses: [IPAddress], ticket: UInt64, of run: ObjectIdentifier, now: Duration
+    ) -> Commit {
         state.withLock { state in
             guard state.belongs(to: run), ticket > state.ticket else { return .unchanged }
+            guard addresses == state.resolution.addresses else { return .outdated }
             if let shortage = outcome.shortage { return .unanswered(shortage) }
             state.ticket = ticket
             var path = outcome.path
-            if case .host = target.subject {
-                // An answer that came while nothing was asked about it is asked about next.
-                let isUnasked = path.remoteAddresses.isEmpty
-                if let reason = state.resolution.reason ?? (isUnasked ? .resolving : nil) { path.status = .unsatisfied(reason) }
-            }
+            if case .host = target.subject, let reason = state.resolution.reason { path.status = .unsatisfied(reason) }
             path.validation = state.current?.validation ?? .unknown
             if let current = state.current, path.hasSameContent(as: current) {
                 state.settle.nothingToTell()
@@ -203,6 +208,9 @@ extension Member.State {
         guard !isStarted else { return nil }
         isStarted = true
         life += 1
+        // The run of this life is not known before it is open, which takes a while. Until then the thread of the run before may still look:
+        // taken in, its look would leave a ticket behind that those of the new run, which count from one, do not reach for a long time.
+        run = nil
         // What a probe found out was about the network of that time.
         if var path = current, path.validation != .unknown {
             path.validation = .unknown

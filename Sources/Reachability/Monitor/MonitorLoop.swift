@@ -260,7 +260,7 @@ final class MonitorLoop {
         run.kernel.readInterfaces()
         for member in run.members {
             switch run.evaluate(member) {
-            case .unchanged, .published: break
+            case .unchanged, .published, .outdated: break
             case .wait(let deadline): evaluateAt = min(evaluateAt ?? deadline, deadline)
             case .unanswered:
                 let again = Monotonic.now() + Self.shortagePause

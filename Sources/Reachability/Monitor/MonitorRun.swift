@@ -110,8 +110,13 @@ final class MonitorRun: Sendable {
 
     @discardableResult
     func evaluate(_ member: Member) -> Member.Commit {
-        let (outcome, ticket) = evaluate(member.question)
-        return member.commit(outcome, ticket: ticket, of: ObjectIdentifier(self), now: Monotonic.now())
+        while true {
+            let question = member.question
+            let (outcome, ticket) = evaluate(question)
+            let now = Monotonic.now()
+            let commit = member.commit(outcome, about: question.resolved, ticket: ticket, of: ObjectIdentifier(self), now: now)
+            if commit != .outdated { return commit }
+        }
     }
 
     // MARK: Names

@@ -23,8 +23,10 @@ final class CurlLoop {
     @exclusivity(unchecked) private var commands: [NetworkThread.Command] = []
     /// When the next of our own clocks may run out.
     @exclusivity(unchecked) private var nextSweep = never
-    @exclusivity(unchecked) private(set) var now: UInt64 = monotonicNow()
-    /// The same moment for those who count otherwise. Read once for each turn.
+    @exclusivity(unchecked) private var clock = LoopClock(now: monotonicNow())
+    /// CLOCK_MONOTONIC in nanoseconds. Read twice in each turn.
+    var now: UInt64 { clock.now }
+    /// The same moment for those who count otherwise.
     @exclusivity(unchecked) private(set) var instant = ContinuousClock.now
     private var stopping: (@Sendable () -> Void)?
     /// There may be connections that nothing was sent on.
@@ -33,8 +35,6 @@ final class CurlLoop {
     var socketError: Int32 = 0
 
     private static let never = UInt64.max
-    /// Nanoseconds that a turn may take before it is a delay to be credited.
-    private static let longestTurn: UInt64 = 100_000_000
     private static let maxIdleHandles = 256
 
     init(settings: ConnectionSettings, thread: NetworkThread) throws(NetworkError) {
@@ -59,7 +59,7 @@ final class CurlLoop {
         var events = [epoll_event](repeating: epoll_event(), count: 256)
         while stopping == nil {
             if CurlGlobal.mustPark { CurlGlobal.parkForever() }
-            creditOwnDelay()
+            readClocks()
             drainCommands()
             beginPostponed()
             flushFiles()
@@ -69,7 +69,7 @@ final class CurlLoop {
             let timeout = thread.prepareToSleep() ? sleepTime() : 0
             let count = sockets.wait(into: &events, timeout: timeout)
             if timeout != 0 { thread.didWake() }
-            refreshClocks()
+            readClocks(asleep: timeout)
             handle(events, count)
             // What libcurl does may block (name resolution, files of certificates). Where more sockets are ready than were looked at, the
             // time since their last byte is the loop's own doing.
@@ -82,9 +82,14 @@ final class CurlLoop {
         stopping?()
     }
 
-    private func refreshClocks() {
-        now = monotonicNow()
+    /// Reads the clocks. When this thread stood still since it read them last, the clocks for silence are put forward by that.
+    ///
+    /// - Parameter milliseconds: the time for which it meant to sleep meanwhile; -1 for as long as nothing happens.
+    private func readClocks(asleep milliseconds: Int32 = 0) {
+        let delay = clock.advance(to: monotonicNow(), asleep: milliseconds)
         instant = .now
+        guard delay > 0 else { return }
+        for easy in active.values { easy.clocks.credit(delay, now: now) }
     }
 
     private func close() {
@@ -437,17 +442,6 @@ final class CurlLoop {
             }
         }
         if goesOn || pools.nextDeadline <= now { kick() }
-    }
-
-    /// What this thread did not look at was no silence of a server: when it stood still since the clock was read, in the middle of a turn, the clocks
-    /// for silence are put forward by that.
-    private func creditOwnDelay() {
-        let before = now
-        now = monotonicNow()
-        instant = .now
-        let delay = now &- before
-        guard delay > Self.longestTurn else { return }
-        for easy in active.values { easy.clocks.credit(delay, now: now) }
     }
 
     /// Takes what has come since the clock was read.

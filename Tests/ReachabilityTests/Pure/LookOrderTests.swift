@@ -25,15 +25,35 @@ import Testing
     @Test func ofTwoLooksTheLaterWins() {
         let run = Run()
         let member = member(of: run)
-        #expect(member.commit(outcome(.unsatisfied(.noRoute)), ticket: 2, of: ObjectIdentifier(run), now: .zero) == .published)
-        #expect(member.commit(outcome(.satisfied), ticket: 1, of: ObjectIdentifier(run), now: .seconds(1)) == .unchanged)
+        #expect(member.commit(outcome(.unsatisfied(.noRoute)), about: [], ticket: 2, of: ObjectIdentifier(run), now: .zero) == .published)
+        #expect(member.commit(outcome(.satisfied), about: [], ticket: 1, of: ObjectIdentifier(run), now: .seconds(1)) == .unchanged)
         #expect(member.current?.isSatisfied == false)
-        #expect(member.commit(outcome(.satisfied), ticket: 3, of: ObjectIdentifier(run), now: .seconds(2)) == .published)
+        #expect(member.commit(outcome(.satisfied), about: [], ticket: 3, of: ObjectIdentifier(run), now: .seconds(2)) == .published)
         #expect(member.current?.generation == 2)
     }
 
-    /// The answer of the resolver comes while the kernel is asked without it.
-    @Test func aHostWhoseNameWasJustResolvedIsNotTakenForOneWithoutARoute() {
+    /// Stopped and started again: while the new run is being opened, the thread of the old one looks once more, with a ticket of its own count.
+    @Test func theRunBeforeDecidesNothingWhileTheNextIsOpened() {
+        let (old, new) = (Run(), Run())
+        let member = member(of: old)
+        _ = member.commit(outcome(.satisfied), about: [], ticket: 40, of: ObjectIdentifier(old), now: .zero)
+        member.state.withLock { state in
+            _ = state.end()
+            _ = state.begin()
+        }
+        let nowhere = outcome(.unsatisfied(.noRoute))
+        #expect(member.commit(nowhere, about: [], ticket: 41, of: ObjectIdentifier(old), now: .seconds(1)) == .unchanged)
+        #expect(member.current?.isSatisfied == true)
+        let isOfTheOld = member.state.withLock { $0.belongs(to: ObjectIdentifier(old)) }
+        #expect(!isOfTheOld)
+        member.state.withLock { $0.run = ObjectIdentifier(new) }
+        #expect(member.commit(nowhere, about: [], ticket: 1, of: ObjectIdentifier(new), now: .seconds(1)) == .published)
+        #expect(member.current?.isSatisfied == false)
+    }
+
+    /// The answer of the resolver comes while the kernel is asked without it, or before it is: what was asked without an address says nothing,
+    /// with whichever ticket.
+    @Test func aLookWithoutTheAddressesThatAreKnownNowIsRepeated() {
         let run = Run()
         let member = Member(target: .host("service.test"), settle: SettleRule())
         member.state.withLock { state in
@@ -41,15 +61,17 @@ import Testing
             state.run = ObjectIdentifier(run)
             _ = state.resolution.want()
         }
-        let question = member.question
+        let (question, address) = (member.question, IPAddress(192, 0, 2, 1))
         #expect(question.resolved.isEmpty)
-        member.state.withLock { state in _ = state.resolution.finish([IPAddress(192, 0, 2, 1)], now: .zero) }
-        // What comes of a question without an address.
-        _ = member.commit(outcome(.unsatisfied(.noRoute)), ticket: 1, of: ObjectIdentifier(run), now: .zero)
+        let nowhere = outcome(.unsatisfied(.noRoute))
+        #expect(member.commit(nowhere, about: question.resolved, ticket: 1, of: ObjectIdentifier(run), now: .zero) == .published)
         #expect(member.current?.status == .unsatisfied(.resolving))
+        member.state.withLock { state in _ = state.resolution.finish([address], now: .zero) }
+        #expect(member.commit(nowhere, about: question.resolved, ticket: 2, of: ObjectIdentifier(run), now: .zero) == .outdated)
         var found = outcome(.satisfied)
-        found.path.remoteAddresses = [IPAddress(192, 0, 2, 1)]
-        _ = member.commit(found, ticket: 2, of: ObjectIdentifier(run), now: .seconds(1))
+        found.path.remoteAddresses = [address]
+        #expect(member.commit(found, about: [address], ticket: 3, of: ObjectIdentifier(run), now: .seconds(1)) == .published)
+        #expect(member.commit(nowhere, about: question.resolved, ticket: 4, of: ObjectIdentifier(run), now: .seconds(1)) == .outdated)
         #expect(member.current?.status == .satisfied)
     }
 
@@ -60,10 +82,10 @@ import Testing
         let shortage = SystemFailure("route lookup", ENOBUFS)
         var failed = outcome(.unsatisfied(.noRoute))
         failed.shortage = shortage
-        #expect(member.commit(failed, ticket: 1, of: ObjectIdentifier(run), now: .zero) == .unanswered(shortage))
+        #expect(member.commit(failed, about: [], ticket: 1, of: ObjectIdentifier(run), now: .zero) == .unanswered(shortage))
         #expect(member.current == nil)
-        #expect(member.commit(outcome(.satisfied), ticket: 2, of: ObjectIdentifier(run), now: .zero) == .published)
-        #expect(member.commit(failed, ticket: 3, of: ObjectIdentifier(run), now: .seconds(1)) == .unanswered(shortage))
+        #expect(member.commit(outcome(.satisfied), about: [], ticket: 2, of: ObjectIdentifier(run), now: .zero) == .published)
+        #expect(member.commit(failed, about: [], ticket: 3, of: ObjectIdentifier(run), now: .seconds(1)) == .unanswered(shortage))
         #expect(member.current?.isSatisfied == true)
     }
 
@@ -76,11 +98,11 @@ import Testing
         var good = outcome(.satisfied)
         good.path.interfaces = [NetworkInterface(name: "eth0", index: 3, kind: .wired)]
         good.path.localAddresses = [mine]
-        _ = member.commit(good, ticket: 1, of: ObjectIdentifier(run), now: .zero)
+        _ = member.commit(good, about: [], ticket: 1, of: ObjectIdentifier(run), now: .zero)
         #expect(isUrgent(Losses(interfaces: [3])) && isUrgent(Losses(addresses: [mine, other])))
         #expect(!isUrgent(Losses(interfaces: [4], addresses: [other])) && !isUrgent(Losses()))
         good.path.status = .unsatisfied(.noCarrier)
-        _ = member.commit(good, ticket: 2, of: ObjectIdentifier(run), now: .seconds(1))
+        _ = member.commit(good, about: [], ticket: 2, of: ObjectIdentifier(run), now: .seconds(1))
         #expect(!isUrgent(Losses(interfaces: [3], addresses: [mine])), "it is known to be lost")
     }
 
@@ -88,9 +110,9 @@ import Testing
         let run = Run()
         let old = Run()
         let member = member(of: run)
-        #expect(member.commit(outcome(.satisfied), ticket: 900, of: ObjectIdentifier(old), now: .zero) == .unchanged)
-        #expect(member.commit(outcome(.unsatisfied(.noRoute)), ticket: 1, of: ObjectIdentifier(run), now: .zero) == .published)
+        #expect(member.commit(outcome(.satisfied), about: [], ticket: 900, of: ObjectIdentifier(old), now: .zero) == .unchanged)
+        #expect(member.commit(outcome(.unsatisfied(.noRoute)), about: [], ticket: 1, of: ObjectIdentifier(run), now: .zero) == .published)
         member.state.withLock { $0.isStarted = false }
-        #expect(member.commit(outcome(.satisfied), ticket: 2, of: ObjectIdentifier(run), now: .zero) == .unchanged)
+        #expect(member.commit(outcome(.satisfied), about: [], ticket: 2, of: ObjectIdentifier(run), now: .zero) == .unchanged)
     }
 }
