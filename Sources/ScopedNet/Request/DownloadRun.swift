@@ -249,15 +249,11 @@ extension DownloadRun {
     @discardableResult
     func endDownload() -> Int64? { downloading.session?.ending() }
 
-    /// The same on any thread, for a run that is over: what follows does not wait for the disk.
-    func dropDownload(then follow: @escaping @Sendable () -> Void = {}) {
-        guard let ending = downloading.session?.ending else { return follow() }
-        block(.direct) {
-            _ = ending()
-            follow()
-        }
+    /// The same on any thread, for a run that is over: nobody waits for the disk.
+    func dropDownload() {
+        guard let ending = downloading.session?.ending else { return }
+        block(.direct) { _ = ending() }
     }
-
 }
 
 private enum OpenedTarget: Sendable {

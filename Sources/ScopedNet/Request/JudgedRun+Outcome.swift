@@ -25,7 +25,7 @@ extension JudgedRun {
     }
 
     func makeValue(_ input: inout StepInput) -> RunEvent? {
-        guard let result = input.result else { return .failed }
+        guard let result = input.takeResult() else { return .failed }
         let asksTheProgram = caching.transaction != nil && template.options.hooks.shouldCache != nil
         let readsStored = caching.transaction?.readsStoredBodies == true
         guard !canProcessInline(result) || asksTheProgram || readsStored else {

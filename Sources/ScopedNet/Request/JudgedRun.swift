@@ -9,7 +9,7 @@ extension JudgedRun {
     /// The first verdict after `declined` that applies, in the order of ``ResponseVerdict``. One that declines, at once or after it has asked the
     /// program, leads to this step again.
     func judge(_ input: inout StepInput, after declined: ResponseVerdict?) -> RunEvent? {
-        switch ResponseVerdict.next(after: declined, facts(input.result)) {
+        switch ResponseVerdict.next(after: declined, facts(&input)) {
         case .challenge: answerChallenge(&input)
         case .redirect: redirect(&input)
         case .retry: retry(&input)
@@ -21,21 +21,23 @@ extension JudgedRun {
         }
     }
 
-    private func facts(_ result: TransferResult?) -> JudgedFacts {
-        let isResponse = result?.error == nil && result?.head != nil
+    /// By reference, as everything the response consists of would be copied.
+    private func facts(_ input: inout StepInput) -> JudgedFacts {
+        let head = input.result?.head
+        let isResponse = head != nil && input.result?.error == nil
         var facts = JudgedFacts(
             isResponse: isResponse, isRedirection: false, canAuthenticate: authentication != nil,
             isFromNetwork: receiving.source == .network, isPartHeld: isPartHeld, isStatusAccepted: false, isTypeAccepted: false)
-        guard let head = result?.head else { return facts }
+        guard let head else { return facts }
         facts.isRedirection = (300..<400).contains(head.status)
         facts.isStatusAccepted = template.options.validation.accepts(head.status)
         // Looked at for accepted statuses only.
-        facts.isTypeAccepted = isResponse && facts.isStatusAccepted && !isTypeUnwanted(head, isEmpty: result?.body.isEmpty ?? true)
+        facts.isTypeAccepted = isResponse && facts.isStatusAccepted && !isTypeUnwanted(head, isEmpty: input.result?.body.isEmpty ?? true)
         return facts
     }
 
     private func accept(_ input: inout StepInput) -> RunEvent {
-        tellOfBody(input.result, batch: input.batch)
+        if feed != nil { tellOfBody(input.result, batch: input.batch) }
         guard isFile, let file = input.result.flatMap({ fileToCommit($0) }) else { return .accepted(hasFile: false) }
         input.file = file
         return .accepted(hasFile: true)

@@ -7,8 +7,6 @@ struct SendingState {
     /// The slot of the present exchange was given back before its end.
     var hasLeftConnection = false
     var silentReconnects = 0
-    /// The time until the next attempt.
-    var retryTiming = RetryTiming.after(.zero)
 }
 
 /// A run whose exchanges go to a connection: by a path, the rate of their host, and a slot.
@@ -52,11 +50,12 @@ extension QueuedRun {
 
     // MARK: The next attempt
 
-    func backOff() -> RunEvent? {
-        let (timing, time): (RetryTiming, Duration) =
-            switch sending.retryTiming {
-            case .after(let time): (sending.retryTiming, time)
-            case .withPath(_, let longest): (sending.retryTiming, longest)
+    func backOff(_ input: inout StepInput) -> RunEvent? {
+        let timing = input.retryTiming ?? .after(.zero)
+        let time: Duration =
+            switch timing {
+            case .after(let time): time
+            case .withPath(_, let longest): longest
             }
         guard time > .zero else { return .done }
         let stage = RunStage.waiting(exchangeID.number)
@@ -217,7 +216,7 @@ extension QueuedRun {
     /// Notes the wait that the server has asked for.
     func noteRetryAfter(_ head: ResponseHead) {
         guard let limiter = session.rateLimiter, head.status == 429 || head.status == 503 else { return }
-        guard let value = head["retry-after"], let time = RetryPlanner.retryAfter(value, head) else { return }
+        guard let time = RetryPlanner.retryAfter(head, now: .now) else { return }
         limiter.hold(exchanges.url.origin, for: time)
     }
 }

@@ -14,12 +14,20 @@ protocol RetriedRun: HookedRun {
 extension RetriedRun {
     func retry(_ input: inout StepInput) -> RunEvent? {
         guard let result = input.result else { return .declined(.retry) }
-        let facts = RetryPlanner.Facts(
-            startedAt: startedAt, silentReconnects: sending.silentReconnects, isBodyReplayable: canReplayBody, hasStream: hasStream)
-        guard let planner = RetryPlanner(template, session, exchange, result, facts) else { return .declined(.retry) }
+        guard let planner = RetryPlanner(template.options, result, { retryFacts }) else { return .declined(.retry) }
         let decision = planner.decision
         StepDoor.pass(.retryDecided, id)
         return ask(planner, decision, result) ? nil : carryOut(decision, planner, result, &input)
+    }
+
+    private var retryFacts: RetryPlanner.Facts {
+        let now = session.timing.now()
+        let isMoreThanOnce = template.options.retry.maxAttempts > 1
+        return RetryPlanner.Facts(
+            attempt: exchange.attempt, startedAt: startedAt, now: now, deadline: exchange.deadline,
+            silentReconnects: sending.silentReconnects, isIdempotent: template.isIdempotent(exchange.method),
+            isBodyReplayable: canReplayBody, hasStream: hasStream, random01: session.random(),
+            budget: isMoreThanOnce ? session.admission.retryBudget(exchange.url.originID, now: .nanoseconds(Int64(clamping: now))) : nil)
     }
 
     /// - Returns: false where there is nobody to ask, or nothing to decide.
@@ -44,7 +52,7 @@ extension RetriedRun {
         case .stop(let reason):
             if planner.isTold { tellOfRetry(reason.description, after: nil, batch: input.batch) }
             return .declined(.retry)
-        case .retry(let wait, _) where planner.isTooLate(after: wait):
+        case .retry(let wait, _) where planner.isTooLate(after: wait, now: session.timing.now()):
             tellOfRetry("the total timeout is too near", after: nil, batch: input.batch)
             return .declined(.retry)
         case .retry(let wait, let reason):
@@ -55,7 +63,9 @@ extension RetriedRun {
                 session.admission.withdrawRetry(exchange.url.originID, now: .nanoseconds(Int64(clamping: session.timing.now())))
             }
             tellOfRetry(reason.description, after: wait, batch: input.batch)
-            return retry(planner.timing(after: wait), result)
+            let timing = planner.timing(
+                after: wait, now: session.timing.now(), hasPath: { session.link.hasPath(to: exchange.url) }, random01: session.random())
+            return retry(timing, result, &input)
         }
     }
 
@@ -64,8 +74,8 @@ extension RetriedRun {
     }
 
     /// With another body, where the last one could be read once. Where there is none the result stands.
-    private func retry(_ timing: RetryTiming, _ result: TransferResult) -> RunEvent? {
-        guard let body = exchange.body, !body.isReplayable else { return again(timing) }
+    private func retry(_ timing: RetryTiming, _ result: TransferResult, _ input: inout StepInput) -> RunEvent? {
+        guard let body = exchange.body, !body.isReplayable else { return again(timing, &input) }
         let replay = RequestHooks.BodyReplayRequest(runID: id, reason: .retry, url: exchange.url.string, method: exchange.method)
         replayBody(body, replay) { run, answer in
             guard case .new(let body)? = answer else {
@@ -73,12 +83,14 @@ extension RetriedRun {
                 return run.receive(.declined(.retry), StepInput(result: result))
             }
             do throws(NetworkError) { try run.replaceBody(body) } catch { return run.fail(error, result) }
-            run.receive(run.again(timing))
+            var input = StepInput()
+            let event = run.again(timing, &input)
+            run.receive(event, input)
         }
         return nil
     }
 
-    private func again(_ timing: RetryTiming) -> RunEvent {
+    private func again(_ timing: RetryTiming, _ input: inout StepInput) -> RunEvent {
         downloading.file?.discard()
         // The next one is decided anew.
         downloading.file = nil
@@ -86,7 +98,7 @@ extension RetriedRun {
         caching.transaction?.outcome = nil
         exchanges.retry(renewedFields(), onFreshConnection: sending.silentReconnects > 0)
         note(attempt: exchanges.attempt)
-        sending.retryTiming = timing
+        input.retryTiming = timing
         return .retried
     }
 }

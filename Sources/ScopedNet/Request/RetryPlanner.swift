@@ -1,45 +1,55 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// The decision whether an attempt that came to nothing is made again, and when. It looks at the policy, the budget of the host and the clock; it
-/// changes nothing.
+/// The decision whether an attempt that came to nothing is made again, and when. (pure)
+///
+/// The policy decides, by what the attempt came to and by the ``Facts``; those about the moment of a wait are arguments.
 struct RetryPlanner {
     let context: RetryPolicy.Context
     private let policy: RetryPolicy
     private let deadline: UInt64?
-    private let session: Session
-    private let url: RequestURL
 
-    /// The facts about a run that are in neither its exchange nor the result.
+    /// The facts that the result does not say. Times are nanoseconds of the session's clock.
     struct Facts {
-        let startedAt: UInt64
-        let silentReconnects: Int
-        let isBodyReplayable: Bool
-        let hasStream: Bool
+        /// The number of the attempt; the first is 1.
+        var attempt = 1
+        var startedAt: UInt64 = 0
+        var now: UInt64 = 0
+        /// The end of the total time; nil without one.
+        var deadline: UInt64?
+        var silentReconnects = 0
+        var isIdempotent = true
+        var isBodyReplayable = true
+        /// The body goes to a reader while it arrives.
+        var hasStream = false
+        /// 0 ..< 1
+        var random01 = 0.5
+        /// The retries that the host has left; nil where the policy makes none.
+        var budget: Double?
+        /// The time by the wall, which a `Retry-After` field may name.
+        var date = HTTPDate.now
     }
 
-    /// Nil when there is nothing that another attempt could mend.
-    init?(_ template: RequestTemplate, _ session: Session, _ exchange: TransferRequest, _ result: TransferResult, _ facts: Facts) {
-        let statuses = template.options.validation.statuses
+    /// Nil when there is nothing that another attempt could mend. Only where there is, the facts are asked for.
+    init?(_ options: RequestOptions, _ result: TransferResult, _ facts: () -> Facts) {
+        let statuses = options.validation.statuses
         guard let outcome = RetryPolicy.Context.Outcome(result, accepts: statuses) else { return nil }
-        policy = template.options.retry
-        deadline = exchange.deadline
-        self.session = session
-        url = exchange.url
-        let now = session.timing.now()
-        var context = RetryPolicy.Context(attempt: exchange.attempt, outcome: outcome, isIdempotent: template.isIdempotent(exchange.method))
+        policy = options.retry
+        let facts = facts()
+        deadline = facts.deadline
+        var context = RetryPolicy.Context(attempt: facts.attempt, outcome: outcome, isIdempotent: facts.isIdempotent)
         context.silentReconnects = facts.silentReconnects
         context.isBodyReplayable = facts.isBodyReplayable
         context.mayHaveReachedServer = result.error?.mayHaveReachedServer ?? true
         context.isReusedConnection = result.metrics.isConnectionReused
         context.bytesReceived = Int64(result.metrics.headerBytesReceived) + result.metrics.bodyBytesReceived
         // A stream's reader has the head already.
-        context.hasDelivered = facts.hasStream && result.head.map { template.options.validation.accepts($0.status) } ?? false
-        context.elapsed = .nanoseconds(Int64(clamping: now &- facts.startedAt))
-        context.random01 = session.random()
+        context.hasDelivered = facts.hasStream && result.head.map { options.validation.accepts($0.status) } ?? false
+        context.elapsed = .nanoseconds(Int64(clamping: facts.now &- facts.startedAt))
+        context.random01 = facts.random01
         if policy.maxAttempts > 1 {
-            context.retryAfter = result.head.flatMap { head in head["retry-after"].flatMap { Self.retryAfter($0, head) } }
-            context.budget = session.admission.retryBudget(url.originID, now: .nanoseconds(Int64(clamping: now)))
+            context.retryAfter = result.head.flatMap { Self.retryAfter($0, now: facts.date) }
+            context.budget = facts.budget
         }
         self.context = context
     }
@@ -59,23 +69,22 @@ struct RetryPlanner {
     }
 
     /// No attempt could begin within the total time.
-    func isTooLate(after wait: Duration) -> Bool { deadline.map { session.timing.now() &+ wait.nanoseconds >= $0 } ?? false }
+    func isTooLate(after wait: Duration, now: UInt64) -> Bool { deadline.map { now &+ wait.nanoseconds >= $0 } ?? false }
 
-    func timing(after wait: Duration) -> RetryTiming {
+    /// The time of the next attempt. `hasPath` says whether there is a path to the server, and nil when that is not known; it is asked only where the
+    /// server was not reached.
+    func timing(after wait: Duration, now: UInt64, hasPath: () -> Bool?, random01: Double) -> RetryTiming {
         guard case .failure = context.outcome else { return .after(wait) }
         var longest = policy.backoffCap
         if let deadline = policy.deadline { longest = min(longest, deadline - context.elapsed) }
-        if let deadline {
-            let now = session.timing.now()
-            longest = min(longest, .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0)))
-        }
-        return .decide(wait: wait, hasPath: session.link.hasPath(to: url), longest: longest, random01: session.random())
+        if let deadline { longest = min(longest, .nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))) }
+        return .decide(wait: wait, hasPath: hasPath(), longest: longest, random01: random01)
     }
 
-    /// The wait of a `Retry-After` field; nil where it says nothing.
-    static func retryAfter(_ value: String, _ head: ResponseHead) -> Duration? {
-        let server = head["date"].flatMap { HTTPDate($0, now: .now) }
-        return RetryAfter.delay(value, now: HTTPDate.now, serverDate: server)
+    /// The wait of a `Retry-After` field; nil where there is none, or it says nothing.
+    static func retryAfter(_ head: ResponseHead, now: HTTPDate) -> Duration? {
+        guard let value = head["retry-after"] else { return nil }
+        return RetryAfter.delay(value, now: now, serverDate: head["date"].flatMap { HTTPDate($0, now: now) })
     }
 }
 

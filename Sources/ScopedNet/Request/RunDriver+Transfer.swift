@@ -91,7 +91,7 @@ extension RunDriver: TransferSink {
         session.admission.release(admissionKey)
     }
 
-    package func transfer(_ id: TransferID, didFinishWith result: TransferResult, batch: DeliveryBatch) {
+    package func transfer(_ id: TransferID, didFinishWith result: consuming TransferResult, batch: DeliveryBatch) {
         if sending.hasLeftConnection { sending.hasLeftConnection = false } else { session.admission.release(admissionKey) }
         session.link.noteConnection(to: result.metrics.remoteAddress)
         attempts.append(result.metrics)

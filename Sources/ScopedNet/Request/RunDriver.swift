@@ -102,7 +102,7 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
         case .finishPart: finishPart(&input)
         case .updateCache: updateCache(&input)
         case .judge(let declined): judge(&input, after: declined)
-        case .backOff: backOff()
+        case .backOff: backOff(&input)
         case .replaceError: replaceError(&input)
         case .storeRefused: storeRefused(&input)
         case .placeFile: placeFile(&input)
@@ -183,12 +183,12 @@ extension RunDriver {
         receive(.began(template.destination == nil ? .request : .download), StepInput(batch))
     }
 
-    /// A cancelled run met its next step. A detached one whose transfer was stopped still has to leave the agent.
+    /// A cancelled run met its next step. Nobody waits for its work: it has left the agent, or leaves with its last callback.
     func abandonWork() {
         endLeading()
         enter(.idle)
         if let held = receiving.held { abandon(held) }
-        dropDownload { [self] in if isMuted { workEnded() } }
+        dropDownload()
     }
 
     /// The fields of another attempt, with the cookies and credentials of this moment.

@@ -36,7 +36,7 @@ package struct RunMachine: Hashable, Sendable {
 
     private func next(after event: RunEvent) -> RunStep? {
         // `failed` leads to `fail` from every step but `fail` itself and `deliver`.
-        if event == .failed { return step == .fail || step == .deliver ? nil : .fail }
+        if case .failed = event { return step == .fail || step == .deliver ? nil : .fail }
         switch step {
         case .created, .claimTarget, .authorize: return prepared(event)
         case .consultCache, .coalesce, .serveFirst, .serve, .condition: return cached(event)

@@ -29,13 +29,23 @@ struct StepInput {
         var stored: StoredAnswer?
         var file: FileCommit?
         var copy: CacheCopy?
+        var retryTiming: RetryTiming?
     }
 
-    init(_ batch: DeliveryBatch = .direct, result: TransferResult? = nil, error: NetworkError? = nil, stored: StoredAnswer? = nil) {
+    init(
+        _ batch: DeliveryBatch = .direct, result: consuming TransferResult? = nil, error: NetworkError? = nil, stored: StoredAnswer? = nil
+    ) {
         self.batch = batch
         self.result = result
         if error != nil { self.error = error }
         if stored != nil { self.stored = stored }
+    }
+
+    /// Takes the result, for the step that is the last to need it.
+    mutating func takeResult() -> TransferResult? {
+        var taken: TransferResult?
+        swap(&taken, &result)
+        return taken
     }
 
     /// The outcome, where it is an error.
@@ -60,6 +70,12 @@ struct StepInput {
     var copy: CacheCopy? {
         get { rare?.copy }
         set { if newValue != nil || rare != nil { changeRare { $0.copy = newValue } } }
+    }
+
+    /// The time until the next attempt.
+    var retryTiming: RetryTiming? {
+        get { rare?.retryTiming }
+        set { changeRare { $0.retryTiming = newValue } }
     }
 
     private mutating func changeRare(_ change: (Rare) -> Void) {

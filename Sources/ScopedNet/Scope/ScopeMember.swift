@@ -123,7 +123,8 @@ package final class BagStorage: Sendable {
         var ended: CancelReason?
     }
 
-    /// Above this many members the owner's thread only closes the gates; the rest is done in the background.
+    /// Above this many members the owner's thread only marks the bag as ended, which every member sees at its next call; the rest is done in the
+    /// background.
     private static let immediateTearDown = 256
 
     private let state = Lock(State())

@@ -91,7 +91,7 @@ final class CurlEasy {
         parser.reset(limits: transfer.options.headLimits)
         body.maxBytes = transfer.options.maxDownloadBytes
         id = transfer.id
-        clocks.begin(now: loop.now, instant: loop.instant)
+        clocks.begin(now: loop.now, moment: loop.moment)
         LiveObjects.born(.transfer)
     }
 
@@ -102,23 +102,24 @@ final class CurlEasy {
 
     func result(_ code: CURLcode) -> TransferResult {
         if holdsHead, failure == nil { reportHead() }
-        var result = TransferResult()
-        result.metrics = metrics()
-        let isUnannounced = endedUnannounced(code)
-        let isWhole = code == CURLE_OK || body.isCutShort || isUnannounced
-        result.error = failure ?? (isUnannounced ? unannouncedEnd : nil) ?? (isWhole ? nil : CurlError(easy: self, code: code).networkError)
-        if result.error == nil, head == nil, transfer?.isConnectOnly != true {
-            result.error = error(.badResponse, "the server sent no response head")
-        }
-        if let error = result.error { deliver(error.underlying as? SecurityPolicy.TrustFailure) }
-        result.error?.response = head
-        result.error?.connectionReused = result.metrics.isConnectionReused
-        result.error?.responseBytesReceived = result.metrics.headerBytesReceived > 0 || body.received > 0
-        result.head = head
-        result.body = body.takeBytes()
+        let metrics = metrics()
+        var error = ending(code)
+        if let error { deliver(error.underlying as? SecurityPolicy.TrustFailure) }
+        error?.response = head
+        error?.connectionReused = metrics.isConnectionReused
+        error?.responseBytesReceived = metrics.headerBytesReceived > 0 || body.received > 0
         // A cancelled run tells its reader the reason by itself; here it is not known.
-        if case .stream(let stream) = body.destination, result.error?.code != .cancelled { stream.finish(result.error) }
-        return result
+        if case .stream(let stream) = body.destination, error?.code != .cancelled { stream.finish(error) }
+        return TransferResult(error: error, head: head, body: body.takeBytes(), metrics: metrics)
+    }
+
+    /// The error that the transfer ends with; nil where the response is whole.
+    private func ending(_ code: CURLcode) -> NetworkError? {
+        if let failure { return failure }
+        let isUnannounced = endedUnannounced(code)
+        if isUnannounced, let error = unannouncedEnd { return error }
+        if code != CURLE_OK, !body.isCutShort, !isUnannounced { return CurlError(easy: self, code: code).networkError }
+        return head == nil && transfer?.isConnectOnly != true ? error(.badResponse, "the server sent no response head") : nil
     }
 
     /// Takes back what belongs to one transfer; the handle and its options stay.

@@ -32,8 +32,8 @@ struct CurlInfo {
     var localPort: Int { number(CURLINFO_LOCAL_PORT) }
 
     /// Reads what libcurl has counted and measured.
-    func metrics(started: ContinuousClock.Instant) -> TransferMetrics {
-        var metrics = TransferMetrics(started: started)
+    func metrics(started: Moment) -> TransferMetrics {
+        var metrics = TransferMetrics(beginning: started)
         metrics.times.nameLookup = time(CURLINFO_NAMELOOKUP_TIME_T)
         metrics.times.connect = time(CURLINFO_CONNECT_TIME_T)
         metrics.times.secured = time(CURLINFO_APPCONNECT_TIME_T)

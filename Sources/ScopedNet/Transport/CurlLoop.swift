@@ -27,7 +27,7 @@ final class CurlLoop {
     /// CLOCK_MONOTONIC in nanoseconds. Read twice in each turn.
     var now: UInt64 { clock.now }
     /// The same moment for those who count otherwise.
-    @exclusivity(unchecked) private(set) var instant = ContinuousClock.now
+    @exclusivity(unchecked) private(set) var moment = Moment.now
     private var stopping: (@Sendable () -> Void)?
     /// There may be connections that nothing was sent on.
     @exclusivity(unchecked) var hasPreconnected = false
@@ -87,7 +87,7 @@ final class CurlLoop {
     /// - Parameter milliseconds: the time for which it meant to sleep meanwhile; -1 for as long as nothing happens.
     private func readClocks(asleep milliseconds: Int32 = 0) {
         let delay = clock.advance(to: monotonicNow(), asleep: milliseconds)
-        instant = .now
+        moment = .now
         guard delay > 0 else { return }
         for easy in active.values { easy.clocks.credit(delay, now: now) }
     }

@@ -45,7 +45,7 @@ struct TransferClocks: Sendable {
     /// When the latest request was ready to go out.
     var sentAt: UInt64 = 0
     var headCompleted: UInt64 = 0
-    var startedAt = ContinuousClock.now
+    var startedAt = Moment.now
 
     // Pauses
 
@@ -63,10 +63,10 @@ struct TransferClocks: Sendable {
     /// Neither the caller nor a reader, a source or a limit holds up the transfer.
     var isRunning: Bool { !isSuspended && !isReadPaused && !isWritePaused }
 
-    mutating func begin(now: UInt64, instant: ContinuousClock.Instant) {
+    mutating func begin(now: UInt64, moment: Moment) {
         began = now
         lastActivity = now
-        startedAt = instant
+        startedAt = moment
     }
 
     /// Takes back what belongs to one transfer.

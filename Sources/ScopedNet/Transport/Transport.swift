@@ -68,7 +68,7 @@ extension Transport {
     /// The transfer needs its connection no more, and has not ended: the last of its file is being written. At most once.
     func transferDidLeaveConnection(_ id: TransferID)
     /// Receives the end of the transfer, its last call.
-    func transfer(_ id: TransferID, didFinishWith result: TransferResult, batch: DeliveryBatch)
+    func transfer(_ id: TransferID, didFinishWith result: consuming TransferResult, batch: DeliveryBatch)
 }
 
 extension TransferSink {
@@ -127,21 +127,54 @@ extension TransferMetrics {
 
 /// The end of a transfer.
 @_spi(Transport) public struct TransferResult: Sendable {
+    // One reference wide: every step of a run passes it on, and some keep a copy.
+    private var storage: Storage
+
+    private final class Storage: @unchecked Sendable {
+        // Safety: changed only by the setters below, which first make sure that nobody else refers to it. Unchecked: no access lasts longer than a
+        // load or a store.
+        @exclusivity(unchecked) var error: NetworkError?
+        @exclusivity(unchecked) var head: ResponseHead?
+        @exclusivity(unchecked) var body: Data
+        @exclusivity(unchecked) var metrics: TransferMetrics
+
+        init(_ error: NetworkError?, _ head: ResponseHead?, _ body: Data, _ metrics: TransferMetrics) {
+            self.error = error
+            self.head = head
+            self.body = body
+            self.metrics = metrics
+        }
+    }
+
     /// Nil when the response is complete by its framing.
-    public var error: NetworkError?
+    public var error: NetworkError? {
+        get { storage.error }
+        set { change { $0.error = newValue } }
+    }
     /// The final head; nil when none came.
-    public var head: ResponseHead?
+    public var head: ResponseHead? {
+        get { storage.head }
+        set { change { $0.head = newValue } }
+    }
     /// The body as it came over the wire (content codings not yet decoded); empty for file and stream destinations.
-    public var body: Data
+    public var body: Data {
+        get { storage.body }
+        set { change { $0.body = newValue } }
+    }
     /// The measurements of the attempt.
-    public var metrics: TransferMetrics
+    public var metrics: TransferMetrics {
+        get { storage.metrics }
+        set { change { $0.metrics = newValue } }
+    }
 
     /// Makes an end; without an error a success.
     public init(error: NetworkError? = nil, head: ResponseHead? = nil, body: Data = Data(), metrics: TransferMetrics = .init()) {
-        self.error = error
-        self.head = head
-        self.body = body
-        self.metrics = metrics
+        storage = Storage(error, head, body, metrics)
+    }
+
+    private mutating func change(_ change: (Storage) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.error, storage.head, storage.body, storage.metrics) }
+        change(storage)
     }
 }
 

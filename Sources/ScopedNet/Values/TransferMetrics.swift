@@ -53,10 +53,16 @@ public struct TransferMetrics: Sendable {
     /// The port on this side; 0 without a connection.
     public var localPort = 0
     /// When the attempt began.
-    public var started: ContinuousClock.Instant
+    public var started: ContinuousClock.Instant {
+        get { beginning.instant }
+        set { beginning = Moment(newValue) }
+    }
+    private var beginning: Moment
 
     /// Makes metrics without measurements.
-    public init(started: ContinuousClock.Instant = .now) { self.started = started }
+    public init(started: ContinuousClock.Instant = .now) { self.init(beginning: Moment(started)) }
+
+    package init(beginning: Moment) { self.beginning = beginning }
 
     /// Microseconds, as libcurl counts: every transfer fills them in, few are ever looked at.
     package struct Times: Sendable {

@@ -136,7 +136,7 @@ struct MachineMutants {
                 ".judge(after: verdict)",
                 with: "mutated(\(add("declined: the first verdict again")), true) ? .judge(after: nil) : .judge(after: verdict)")
         }
-        if text.contains("if event == .failed {") {
+        if text.contains("if case .failed = event {") {
             return text.replacing(
                 "step == .fail || step == .deliver",
                 with:

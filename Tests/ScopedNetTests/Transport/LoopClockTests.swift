@@ -45,7 +45,7 @@ import Testing
         var (clock, transfer) = (clock(), TransferClocks())
         let options = TransferOptions(timeouts: Timeouts(idle: .seconds(2)))
         let stage = TransferClocks.Stage(isRequestSent: true, hasHead: true)
-        transfer.begin(now: clock.now, instant: .now)
+        transfer.begin(now: clock.now, moment: .now)
         let delay = clock.advance(to: time(6_000), asleep: 0)
         transfer.credit(delay, now: clock.now)
         let expiry = transfer.expired(now: clock.now, stage, options, deadline: nil)

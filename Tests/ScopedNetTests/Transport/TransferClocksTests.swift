@@ -21,7 +21,7 @@ import Testing
 
     private func clocks(began: UInt64 = 1_000) -> TransferClocks {
         var clocks = TransferClocks()
-        clocks.begin(now: began * second, instant: .now)
+        clocks.begin(now: began * second, moment: .now)
         return clocks
     }
 

@@ -29,7 +29,7 @@ import Testing
         let feed = try UploadFeed(.data(Data(repeating: 1, count: 100)))
         defer { feed.end() }
         var clocks = TransferClocks()
-        clocks.begin(now: 1_000_000, instant: .now)
+        clocks.begin(now: 1_000_000, moment: .now)
         var metrics = TransferMetrics(started: .now)
         feed.complete(&metrics, sent: 100, clocks)
         #expect(metrics.times.firstByte == 0 && metrics.bodyBytesSent == 100)

@@ -63,7 +63,7 @@ package final class EventFeed: Sendable {
         if !run.mayGoOn {
             guard case .attemptFinished = kind else { return }
         }
-        push(.observed(RequestEvent(run: info, time: .now, kind: kind)), from: run, batch: batch)
+        push(.observed(RequestEvent(run: info, moment: .now, kind: kind)), from: run, batch: batch)
     }
 
     func pushStart(from run: some EventSource) {
@@ -151,7 +151,7 @@ package final class EventFeed: Sendable {
 
     func tellObservers(_ kind: RequestEvent.Kind) {
         guard !observers.isEmpty else { return }
-        let event = RequestEvent(run: info, time: .now, kind: kind)
+        let event = RequestEvent(run: info, moment: .now, kind: kind)
         for observer in observers { observer.observe(event) }
     }
 }

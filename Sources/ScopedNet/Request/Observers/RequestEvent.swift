@@ -91,7 +91,8 @@ public struct RequestEvent: Sendable {
     /// The run it happened to.
     public let run: Run.Info
     /// The time when it happened, which may be long before it is delivered.
-    public let time: ContinuousClock.Instant
+    public var time: ContinuousClock.Instant { moment.instant }
+    let moment: Moment
     /// The event itself, with its payload.
     public let kind: Kind
 }
