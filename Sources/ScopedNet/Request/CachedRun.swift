@@ -150,11 +150,13 @@ extension CachedRun {
         let (cache, key) = (transaction.cache, transaction.key)
         if cache.coalescer.lead(key, self) {
             step { $0.lead() }
+            // A suspension that came before this could not end it.
+            if isSuspended { endLeading() }
             return .done
         }
         // The wait is a part of the time it has: whoever goes himself afterwards has what is left.
         beginTotalTime()
-        let stage = RunStage.waiting(exchangeID.number)
+        let stage = RunStage.waiting(TransferID().number)
         // Once only: who has waited and found nothing goes himself, and does not queue up again.
         caching.hasFollowed = true
         // The thread that has the run next makes its own.

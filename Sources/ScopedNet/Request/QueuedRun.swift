@@ -26,7 +26,7 @@ extension QueuedRun {
         guard template.options.waitsForConnectivity, !sending.hasBegun else { return .done }
         let targets = session.link.targets(of: template.url)
         guard !targets.isEmpty, let source = session.link.connectivitySource(), source.isSatisfied(targets) != true else { return .done }
-        let stage = RunStage.waiting(exchangeID.number)
+        let stage = RunStage.waiting(TransferID().number)
         wait(stage) {
             if let limit = template.options.timeouts.connectivity {
                 self.limit(stage, to: limit) { run in
@@ -58,7 +58,7 @@ extension QueuedRun {
             case .withPath(_, let longest): longest
             }
         guard time > .zero else { return .done }
-        let stage = RunStage.waiting(exchangeID.number)
+        let stage = RunStage.waiting(TransferID().number)
         let url = exchanges.url
         wait(stage) {
             let timer = session.timing.schedule(after: time) { [self] in endWait(stage) }
@@ -97,7 +97,6 @@ extension QueuedRun {
         }
         beginTotalTime()
         feed?.push(observed: .rateLimited, from: self)
-        // Of its own: the wait for the next attempt has the number of the exchange.
         let stage = RunStage.waiting(TransferID().number)
         let left = timeLeft
         wait(stage) {
@@ -198,15 +197,16 @@ extension QueuedRun {
             abandonWork()
             return false
         }
-        var event = RunEvent.done
+        // First of all: a run that is parked now waits in the queue again later, by a new time.
+        cancelWait(.queue, of: exchangeID.number)
+        var (event, delayed) = (RunEvent.done, RunEvent.delayed)
         if isSuspended {
             var input = StepInput()
             guard let resumed = advance(.suspended, &input) else { return false }
-            event = resumed
+            (event, delayed) = (resumed, .resumed(hasSlot: false))
         }
-        cancelWait(.queue, of: exchangeID.number)
         guard usesRatePermit() else {
-            receive(.delayed)
+            receive(delayed)
             return false
         }
         receive(event)

@@ -30,6 +30,12 @@ extension RedirectedRun {
     func redirect(_ input: inout StepInput) -> RunEvent? {
         guard let result = input.result, let head = result.head, isFollowed(head) else { return .declined(.redirect) }
         storeInCache(result)
+        // Its owner has gone, and those it went on for find the redirect in the cache and follow it themselves.
+        if isMuted { _ = cancel(reason) }
+        guard mayGoOn else {
+            abandonWork()
+            return nil
+        }
         let step = planner.step(head, isBodyReplayable: canReplayBody) { url throws(NetworkError) in try upgradedTarget(url) }
         switch step {
         case .deliver: return .declined(.redirect)

@@ -27,9 +27,10 @@ struct ResponseAssembler {
             try check(head, body)
             return nil
         } catch {
+            // `cancelled` is said of runs that were.
+            let own = (error as? NetworkError).flatMap { $0.code == .cancelled ? nil : $0 }
             var failure =
-                error as? NetworkError
-                ?? NetworkError(.unacceptableResponse, phase: .decoding, message: "the program's check: \(error)", underlying: error)
+                own ?? NetworkError(.unacceptableResponse, phase: .decoding, message: "the program's check: \(error)", underlying: error)
             failure.body = failure.body ?? body.prefix(template.errorBodyBytes)
             return failure
         }

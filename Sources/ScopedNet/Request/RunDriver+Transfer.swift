@@ -52,6 +52,8 @@ extension RunDriver: TransferSink {
         feed?.push(observed: .headReceived(head), from: self, batch: batch)
         keepCookies(head)
         noteStrictTransport(head)
+        // Before the slot goes to the next request to the host, which has to wait as well.
+        noteRetryAfter(head)
         receiving.isTypeRefused = false
         receiving.bodyIsValue = false
         if let destination = cacheDestination(head) ?? challengeDestination(head) { return destination }
@@ -96,7 +98,6 @@ extension RunDriver: TransferSink {
         session.link.noteConnection(to: result.metrics.remoteAddress)
         attempts.append(result.metrics)
         session.counter.transfer(result.metrics)
-        if let head = result.head { noteRetryAfter(head) }
         session.admission.noteVersion(result.metrics.httpVersion, of: admissionKey)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, batch: batch)
         guard mayGoOn else { return abandonWork() }

@@ -71,8 +71,9 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
     /// Carries out the step that follows the event, and no further one.
     func advance(_ event: RunEvent, _ input: inout StepInput) -> RunEvent? {
         guard let next = machine.handle(event) else {
+            // A mistake of this library. A run that nobody ends would be worse than one that fails; one that has an outcome ends by itself.
             assertionFailure("\(event) in \(machine.step)")
-            return nil
+            return event == .failed ? nil : failed(error(.other, .preparing, "no step follows \(event) in \(machine.step)"), &input)
         }
         switch next {
         // Another exchange, or another response in the place of the last one: that must not be said of an error that follows.

@@ -3,8 +3,8 @@
 /// The rule that makes a cancel latched (G5): a stage stores its word, *then* looks at the gate; a cancel shuts the gate, *then* reads the
 /// word. One of the two sees the other, and taking back is idempotent.
 ///
-/// The number is that of the exchange (``TransferID``), or of the wait where that is not for the exchange alone: a retry or a redirect has a new
-/// one, so a thread that comes late sees that its stage is over and touches nothing of the next.
+/// The number is that of the exchange in the queue and in the transfer (``TransferID``), and in a wait one of its own: a thread that comes late sees
+/// that its stage is over and touches nothing of the next.
 package enum RunStage: Equatable, Sendable {
     case idle
     case queued(UInt64)

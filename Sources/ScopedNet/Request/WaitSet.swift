@@ -27,7 +27,11 @@ struct WaitSet {
 
     var isEmpty: Bool { items.isEmpty }
 
-    mutating func set(_ item: any Cancellable, _ kind: Kind, of number: UInt64) { items[Key(kind: kind, number: number)] = item }
+    /// - Returns: the item that had its place, to be cancelled.
+    @discardableResult
+    mutating func set(_ item: any Cancellable, _ kind: Kind, of number: UInt64) -> (any Cancellable)? {
+        items.updateValue(item, forKey: Key(kind: kind, number: number))
+    }
 
     mutating func take(_ kind: Kind, of number: UInt64) -> (any Cancellable)? { items.removeValue(forKey: Key(kind: kind, number: number)) }
 

@@ -206,7 +206,9 @@ extension WaitingRun {
 
     /// The caller looks at the stage afterwards: the wait may be over.
     func setWait(_ item: any Cancellable, _ kind: WaitSet.Kind, of number: UInt64) {
-        addExtra { $0.waits.set(item, kind, of: number) }
+        var replaced: (any Cancellable)?
+        addExtra { replaced = $0.waits.set(item, kind, of: number) }
+        replaced?.cancel()
     }
 
     func cancelWait(_ kind: WaitSet.Kind, of number: UInt64) {
