@@ -135,8 +135,12 @@ final class RawConnection: Sendable {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
         // Disconnecting (connect(2), AF_UNSPEC) resets at once and leaves the number ours.
-        var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        _ = connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+        var nobody = sockaddr_storage()
+        withUnsafeMutablePointer(to: &nobody) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr>.size))
+            }
+        }
     }
 
     /// Reads and forgets until the peer ends, or the server is stopped.

@@ -11,7 +11,7 @@ import Testing
 @_spi(Transport) @testable import ScopedNet
 
 /// Attacks on single places of the run engine that looked weak. Each of them is a public call at an awkward moment.
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct EngineBreakTests {
     /// Polls for some seconds.
     private func comes(within seconds: Double = 5, _ isThere: () -> Bool) async -> Bool {
@@ -384,6 +384,7 @@ struct EngineBreakTests {
             cached.server.on("/206", ScriptedResponse.status(206).header("Content-Range", "bytes 5-9/10"))
             cached.server.on("/401", .status(401))
             let folder = TemporaryFolder()
+            var codes: [String] = []
             for path in ["/304", "/416", "/206", "/401"] {
                 for isDownload in [false, true] {
                     let code: String
@@ -398,8 +399,10 @@ struct EngineBreakTests {
                         let outcome = await cached.wire.get(path) { $0.timeouts.total = .seconds(10) }.outcome()
                         if case .failure(let error) = outcome { code = "\(error.code)" } else { code = "success" }
                     }
+                    codes.append(code)
                 }
             }
+            #expect(codes.count == 8 && !codes.contains("totalTimeout"), "\(codes)")
             #expect(cached.server.requests.count < 24, "\(cached.server.requests.map(\.path))")
         }
     }

@@ -11,7 +11,7 @@ import Testing
 @_spi(Transport) @testable import ScopedNet
 
 /// Full disks, streams that break off, raw answers, and closures that call back.
-@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(2)))
+@Suite(.leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct EngineEdgeTests {
     @Test(.enabled(if: SmallDisk.isAllowed, "mounting a small tmpfs is refused"), arguments: [false, true], [false, true])
     func aFullDiskUnderADownloadThatIsRefused(resumes: Bool, refuses: Bool) async throws {
