@@ -27,7 +27,8 @@ extension RetriedRun {
             attempt: exchange.attempt, startedAt: startedAt, now: now, deadline: exchange.deadline,
             silentReconnects: sending.silentReconnects, isIdempotent: template.isIdempotent(exchange.method),
             isBodyReplayable: canReplayBody, hasStream: hasStream, random01: session.random(),
-            budget: isMoreThanOnce ? session.admission.retryBudget(exchange.url.originID, now: .nanoseconds(Int64(clamping: now))) : nil)
+            budget: isMoreThanOnce ? session.admission.retryBudget(exchange.url.originID, now: .nanoseconds(Int64(clamping: now))) : nil,
+            date: .now)
     }
 
     /// - Returns: false where there is nobody to ask, or nothing to decide.

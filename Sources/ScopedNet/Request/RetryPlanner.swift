@@ -12,22 +12,22 @@ struct RetryPlanner {
     /// The facts that the result does not say. Times are nanoseconds of the session's clock.
     struct Facts {
         /// The number of the attempt; the first is 1.
-        var attempt = 1
-        var startedAt: UInt64 = 0
-        var now: UInt64 = 0
+        var attempt: Int
+        var startedAt: UInt64
+        var now: UInt64
         /// The end of the total time; nil without one.
         var deadline: UInt64?
-        var silentReconnects = 0
-        var isIdempotent = true
-        var isBodyReplayable = true
+        var silentReconnects: Int
+        var isIdempotent: Bool
+        var isBodyReplayable: Bool
         /// The body goes to a reader while it arrives.
-        var hasStream = false
+        var hasStream: Bool
         /// 0 ..< 1
-        var random01 = 0.5
+        var random01: Double
         /// The retries that the host has left; nil where the policy makes none.
         var budget: Double?
         /// The time by the wall, which a `Retry-After` field may name.
-        var date = HTTPDate.now
+        var date: HTTPDate
     }
 
     /// Nil when there is nothing that another attempt could mend. Only where there is, the facts are asked for.

@@ -7,7 +7,7 @@ import Testing
 @testable import Persistence
 
 /// What damage to a store costs the records (cookies, credentials) that share it with entries.
-@Suite(.leavesNothing, .timeLimit(.minutes(5))) struct RecordSalvageTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(15))) struct RecordSalvageTests {
     let folder = TestFolder()
 
     private func name(_ index: Int) -> String { "record-\(index)" }

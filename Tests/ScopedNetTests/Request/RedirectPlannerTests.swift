@@ -95,6 +95,32 @@ struct RedirectPlannerTests {
         #expect(leads(301, "/b", .follow) && leads(308, "https://other.test/", .follow))
         #expect(!leads(301, "/b", .never) && !leads(304, "/b", .follow) && !leads(302, nil, .follow))
         #expect(leads(302, "/b", .sameOriginOnly) && !leads(302, "https://other.test/", .sameOriginOnly))
+        for status in 300...309 { #expect(leads(status, "/b", .follow) == [301, 302, 303, 307, 308].contains(status)) }
+        // One that is no URL is refused, and so it leads on; one that a browser would take is a URL.
+        #expect(leads(302, "http://[", .sameOriginOnly) && !leads(302, "https://other.test/a b", .sameOriginOnly))
+    }
+
+    @Test("another body brings its own type and coding, and its length is not known yet")
+    func otherBodies() throws {
+        func exchange(_ body: RequestBody?) throws -> NextExchange {
+            let fields: HTTPFields = [.contentLength: "9", .contentType: "text/x", .contentEncoding: "gzip"]
+            return NextExchange(url: try RequestURL("https://h.test/a"), method: .post, fields: fields, body: body)
+        }
+        let plain = RequestBody.data(Data(repeating: 7, count: 10_000), contentType: "text/y")
+        var next = try exchange(nil)
+        next.replaceBody(.new(plain))
+        #expect(next.body != nil && next.fields[.contentLength] == nil && next.fields[.contentType] == "text/y")
+        #expect(next.fields[.contentEncoding] == "gzip")
+        next = try exchange(plain.compressed())
+        next.replaceBody(.new(plain))
+        #expect(next.fields[.contentEncoding] == nil)
+        next = try exchange(nil)
+        next.fields[.contentEncoding] = nil
+        next.replaceBody(.new(plain.compressed()))
+        #expect(next.fields[.contentEncoding] == "gzip")
+        next = try exchange(nil)
+        next.replaceBody(.new(.data(Data("x".utf8))))
+        #expect(next.fields[.contentType] == "text/x")
     }
 
     @Test("the program's change is reviewed by the same rules")

@@ -57,6 +57,14 @@ struct ResponseVerdictTests {
         #expect(steps(Facts(isResponse: false, isFromNetwork: false)).prefix(2) == [.storedResponse, .failure])
     }
 
+    @Test("a step comes after those before it, and each is a first one")
+    func order() {
+        for (place, verdict) in ResponseVerdict.allCases.enumerated() {
+            #expect(verdict.comes(after: nil))
+            for (other, declined) in ResponseVerdict.allCases.enumerated() { #expect(verdict.comes(after: declined) == (place > other)) }
+        }
+    }
+
     /// Every combination of facts, each asked at every place of the order.
     @Test func theOrderNeverGoesBackAndEndsWithAcceptance() {
         for bits in 0..<128 {

@@ -8,6 +8,11 @@ import Testing
 @Suite(.leavesNothing) struct RetryPlannerTests {
     private let second: UInt64 = 1_000_000_000
 
+    /// A first attempt, of a request that may be repeated.
+    private static let facts = RetryPlanner.Facts(
+        attempt: 1, startedAt: 0, now: 0, deadline: nil, silentReconnects: 0, isIdempotent: true, isBodyReplayable: true, hasStream: false,
+        random01: 0.5, budget: nil, date: .now)
+
     private func options(_ change: (inout RequestOptions) -> Void = { _ in }) -> RequestOptions {
         var options = RequestOptions()
         options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .seconds(1), backoffCap: .seconds(8))
@@ -24,7 +29,7 @@ import Testing
     }
 
     private func planner(
-        _ result: TransferResult, _ facts: RetryPlanner.Facts = .init(), _ change: (inout RequestOptions) -> Void = { _ in }
+        _ result: TransferResult, _ facts: RetryPlanner.Facts = Self.facts, _ change: (inout RequestOptions) -> Void = { _ in }
     ) throws -> RetryPlanner {
         try #require(RetryPlanner(options(change), result) { facts })
     }
@@ -42,25 +47,25 @@ import Testing
         var isAsked = false
         let planner = RetryPlanner(options(), response(200)) {
             isAsked = true
-            return RetryPlanner.Facts()
+            return Self.facts
         }
         #expect(planner == nil && !isAsked)
     }
 
     @Test func anErrorThatAnotherAttemptCannotMendIsLeft() {
-        #expect(RetryPlanner(options(), failure(.bodyTooLarge), { .init() }) == nil)
-        #expect(RetryPlanner(options(), failure(.cancelled), { .init() }) == nil)
+        #expect(RetryPlanner(options(), failure(.bodyTooLarge), { Self.facts }) == nil)
+        #expect(RetryPlanner(options(), failure(.cancelled), { Self.facts }) == nil)
     }
 
     @Test func aStatusThatIsAcceptedIsNoFailure() {
         let lenient = options { $0.validation.statuses = .any }
-        #expect(RetryPlanner(lenient, response(503), { .init() }) == nil)
+        #expect(RetryPlanner(lenient, response(503), { Self.facts }) == nil)
     }
 
     // MARK: The facts
 
     @Test func thePolicyHearsWhatTheAttemptCameTo() throws {
-        var facts = RetryPlanner.Facts()
+        var facts = Self.facts
         (facts.attempt, facts.startedAt, facts.now, facts.random01, facts.budget) = (2, 5 * second, 8 * second, 0.25, 4)
         (facts.silentReconnects, facts.isIdempotent, facts.isBodyReplayable) = (1, false, false)
         let context = try planner(failure(.connectionRefused), facts).context
@@ -70,22 +75,35 @@ import Testing
     }
 
     @Test func aBudgetAndAWishOfTheServerCountForMoreThanOneAttemptOnly() throws {
-        var facts = RetryPlanner.Facts()
+        var facts = Self.facts
         facts.budget = 0
         let wish = response(503, [.retryAfter: "7"])
         let once = try planner(wish, facts) { $0.retry = .none }
         #expect(once.context.budget == nil && once.context.retryAfter == nil && !once.isTold)
         let often = try planner(wish, facts)
         #expect(often.context.budget == 0 && often.context.retryAfter == .seconds(7) && often.isTold)
+        #expect(try planner(wish) { $0.retry = RetryPolicy(maxAttempts: 2) }.isTold)
+    }
+
+    @Test func bytesOfTheHeadCountAsReceived() throws {
+        var result = failure(.connectionLost)
+        (result.metrics.headerBytesReceived, result.metrics.bodyBytesReceived) = (100, 20)
+        #expect(try planner(result).context.bytesReceived == 120)
+    }
+
+    @Test func aResponseHasReachedTheServerAndARefusedConnectionHasNot() throws {
+        #expect(try planner(response(503)).context.mayHaveReachedServer)
+        #expect(try !planner(failure(.connectionRefused)).context.mayHaveReachedServer)
     }
 
     @Test func aStreamWhoseReaderHasTheHeadHasBeenDelivered() throws {
-        var facts = RetryPlanner.Facts()
+        var facts = Self.facts
         facts.hasStream = true
         var broken = response(200)
         broken.error = NetworkError(.connectionLost, phase: .receiving, message: "a test")
         #expect(try planner(broken, facts).context.hasDelivered)
         #expect(try !planner(response(503), facts).context.hasDelivered)
+        #expect(try !planner(failure(.connectionLost), facts).context.hasDelivered)
         facts.hasStream = false
         #expect(try !planner(broken, facts).context.hasDelivered)
     }
@@ -108,7 +126,7 @@ import Testing
         #expect(!planner.isOpen(.retry(after: .zero, .staleConnection)))
         #expect(!planner.isOpen(.stop(.alreadyDelivered)))
         #expect(!planner.isOpen(.stop(.bodyNotReplayable)))
-        var once = RetryPlanner.Facts()
+        var once = Self.facts
         once.isBodyReplayable = false
         #expect(try !self.planner(response(503), once).isOpen(.stop(.attemptsExhausted(3))))
     }
@@ -116,7 +134,7 @@ import Testing
     // MARK: Times
 
     @Test func anAttemptBehindTheTotalTimeIsTooLate() throws {
-        var facts = RetryPlanner.Facts()
+        var facts = Self.facts
         facts.deadline = 10 * second
         let planner = try planner(response(503), facts)
         #expect(!planner.isTooLate(after: .seconds(2), now: 7 * second))
@@ -144,7 +162,7 @@ import Testing
     }
 
     @Test func thatWaitEndsWithThePolicysTimeAndWithTheTotalTime() throws {
-        var facts = RetryPlanner.Facts()
+        var facts = Self.facts
         (facts.startedAt, facts.now, facts.deadline) = (0, second, 6 * second)
         let total = try planner(failure(.connectionFailed), facts)
         #expect(
@@ -161,7 +179,7 @@ import Testing
     }
 
     @Test func theDecisionIsThePolicys() throws {
-        var facts = RetryPlanner.Facts()
+        var facts = Self.facts
         facts.budget = 10
         #expect(try wait(try planner(response(503, [.retryAfter: "5"]), facts).decision) >= .seconds(5))
         facts.attempt = 3

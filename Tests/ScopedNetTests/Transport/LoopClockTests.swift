@@ -28,6 +28,17 @@ import Testing
         #expect(clock.advance(to: time(9_950), asleep: 2_000) == time(3_000))
     }
 
+    @Test func theLongestTurnIsAHundredMilliseconds() {
+        var clock = clock()
+        #expect(clock.advance(to: time(1_100) + 1, asleep: 0) == time(100) + 1)
+        #expect(clock.advance(to: time(1_200) + 1, asleep: 0) == 0)
+    }
+
+    @Test func aSleepThatEndsEarlyIsNoDelay() {
+        var clock = clock()
+        #expect(clock.advance(to: time(1_200), asleep: 250) == 0)
+    }
+
     @Test func sleepWithoutAnEndIsNoDelay() {
         var clock = clock()
         #expect(clock.advance(to: time(900_000), asleep: -1) == 0)

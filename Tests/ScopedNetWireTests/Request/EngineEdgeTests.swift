@@ -26,7 +26,7 @@ struct EngineEdgeTests {
                 let outcome = await wire.session.download(wire.url + "/body", to: file).options {
                     $0.downloads.resumes = resumes
                     if refuses { $0.validation.check = { _, _ in throw CancellationError() } }
-                    $0.timeouts.total = .seconds(10)
+                    $0.timeouts.total = .seconds(60)
                 }.outcome()
                 switch outcome {
                 case .success: #expect(!refuses && folder.contents(of: "file")?.count == count)
@@ -60,11 +60,11 @@ struct EngineEdgeTests {
                     let path = "/" + String(repeating: "a", count: number + 1)
                     if round == 1 {
                         let file = URL(fileURLWithPath: other.path + "/file")
-                        _ = try await wire.session.download(wire.url + path, to: file).options { $0.timeouts.total = .seconds(10) }
+                        _ = try await wire.session.download(wire.url + path, to: file).options { $0.timeouts.total = .seconds(60) }
                             .response()
                         #expect(other.contents(of: "file") == Data(repeating: UInt8(number + 2), count: 300_000))
                     } else {
-                        let body = try await wire.get(path) { $0.timeouts.total = .seconds(10) }.response().body
+                        let body = try await wire.get(path) { $0.timeouts.total = .seconds(60) }.response().body
                         #expect(body == Data(repeating: UInt8(number + 2), count: 300_000))
                     }
                 }
@@ -125,7 +125,7 @@ struct EngineEdgeTests {
             for number in 0..<12 {
                 let ends = Counter()
                 let change: @Sendable (inout RequestOptions) -> Void = {
-                    $0.timeouts.total = .seconds(8)
+                    $0.timeouts.total = .seconds(60)
                     $0.downloads.resumes = number % 2 == 0
                     $0.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1), backoffCap: .milliseconds(1))
                 }
