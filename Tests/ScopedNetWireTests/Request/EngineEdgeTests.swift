@@ -206,6 +206,7 @@ struct EngineEdgeTests {
                 #expect(ends.value == 1)
                 holder.withLock { $0 = nil }
             }
+            // The server sees a connection's end later than the client.
             for _ in 0..<500 {
                 if server.openConnections == 0 { break }
                 try await Task.sleep(for: .milliseconds(10))

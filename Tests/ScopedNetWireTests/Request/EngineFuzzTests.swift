@@ -397,11 +397,13 @@ struct EngineFuzzTests {
             }
             print("seed", seed, endings)
         }
+        // The disk's threads may be at it still, which tells nobody. Sleeps and pauses above are the attack: every one of another length.
         var names = folder.names
-        for _ in 0..<200 {
+        for _ in 0..<500 {
             names = folder.names.filter { !$0.hasPrefix("target") && !$0.hasPrefix("became") }
             if names.allSatisfy({ $0.contains("part") }) { break }
             usleep(10_000)
         }
+        #expect(names.allSatisfy { $0.contains("part") }, "\(names)")
     }
 }
