@@ -13,6 +13,7 @@ extension NetworkError {
             case badResponse, truncatedBody, headersTooLarge, bodyTooLarge, decodingBomb, contentDecodingFailed
             case tooManyRedirects, redirectLoop, redirectRefused, notInCache
             case unacceptableStatus, unacceptableContentType, unacceptableResponse, decodingFailed, authenticationFailed, hookFailed
+            case interceptorFailed, interceptorTimeout
             case duplicateRequest, cancelled, shutdown, resources, other
         }
 
@@ -136,6 +137,10 @@ extension NetworkError {
         public static let authenticationFailed = Code(.authenticationFailed)
         /// A deciding hook of the program threw something else than a ``NetworkError``: it is the `underlying`.
         public static let hookFailed = Code(.hookFailed)
+        /// An ``Interceptor`` threw what is no ``NetworkError``, which is the error's `underlying`; or it broke a rule of `next`.
+        public static let interceptorFailed = Code(.interceptorFailed)
+        /// An ``Interceptor`` neither called `next` nor returned within ``Timeouts/interceptor``.
+        public static let interceptorTimeout = Code(.interceptorTimeout)
 
         // Endings of the library's own.
         /// Under ``RepeatStrategy/keepRunning`` the run in flight continues, and this start did not become a run.

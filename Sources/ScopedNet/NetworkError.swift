@@ -185,9 +185,10 @@ extension NetworkError {
         NetworkError(.cancelled, phase: phase, message: "\(reason)", runID: runID, cancelReason: reason)
     }
 
-    /// One of the six clocks ran out: connectivity, queue, connect, first byte, idle, total.
+    /// One of the seven clocks ran out: connectivity, queue, connect, first byte, idle, total, interceptor.
     public var isTimeout: Bool {
-        [.connectivityTimeout, .queueTimeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout].contains(code)
+        [.connectivityTimeout, .queueTimeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout, .interceptorTimeout]
+            .contains(code)
     }
 
     /// True if there was no way to the server: its name did not resolve, or no connection came about. Another network may help. A server

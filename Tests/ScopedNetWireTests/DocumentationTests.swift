@@ -337,6 +337,31 @@ private struct Samples: Sendable {
             .value()
     }
 
+    // MARK: Interceptors.md
+
+    func identify(_ session: Session) {
+        session.onRequest { $0.headers["X-Request-ID"] = UUID().uuidString }
+    }
+
+    struct Stopwatch: Interceptor {
+        let report: @Sendable (String, Duration) -> Void
+
+        func intercept(
+            _ request: InterceptedRequest, context: InterceptedRequest.Context, next: InterceptedRequest.Next
+        ) async throws -> InterceptedResponse {
+            let start = ContinuousClock.now
+            defer { report("\(request.method) \(request.url)", start.duration(to: .now)) }
+            return try await next(request)
+        }
+    }
+
+    func api(_ signer: some Interceptor, _ stopwatch: Stopwatch) -> Session {
+        var configuration = Session.Configuration()
+        configuration.options.interceptors.call = [stopwatch]
+        configuration.options.interceptors.exchange = [signer]
+        return Session(configuration: configuration)
+    }
+
     // MARK: Lifetimes.md
 
     /// A page whose tabs can be closed alone, and all together with it.
@@ -524,6 +549,7 @@ private struct Samples: Sendable {
                 "Downloads.md",
                 "GettingStarted.md",
                 "Hooks.md",
+                "Interceptors.md",
                 "Lifetimes.md",
                 "Limits.md",
                 "Responses.md",

@@ -161,6 +161,18 @@ public final class RequestAgent: Sendable {
         }
     }
 
+    /// The entry with an id.
+    func entry(id: UInt64) -> AgentEntry? {
+        shards[Int(truncatingIfNeeded: id) & (Self.shardCount - 1)].lock.withLock { shard in
+            var next = shard.head
+            while let entry = next?.takeUnretainedValue() {
+                if entry.id == id { return entry }
+                next = entry.nextEntry
+            }
+            return nil
+        }
+    }
+
     /// Cancels every run, or those with a tag.
     @discardableResult
     public func cancelAll(tag: String? = nil, reason: CancelReason = .explicit) -> DeallocBag.CancelSummary {

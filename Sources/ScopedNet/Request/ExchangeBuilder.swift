@@ -21,6 +21,8 @@ struct ExchangeBuilder {
     private var made: TransferRequest?
     /// The request's own fields, where the cache's are sent in their place.
     private var uncached: HeaderBlock?
+    /// The present exchange as the interceptors want it sent.
+    private(set) var intercepted: TransferRequest?
 
     /// `wantsProgress` and `wantsMilestones` are true where somebody listens to progress and to connection events.
     init(_ template: RequestTemplate, runID: UInt64, wantsProgress: Bool = false, wantsMilestones: Bool = false) {
@@ -42,6 +44,20 @@ struct ExchangeBuilder {
         }
     }
 
+    /// The same as the server gets it: as the interceptors of exchanges have made it.
+    var sent: TransferRequest { mutating get { intercepted ?? current } }
+    /// The same, at the URL that is asked: what a redirect leads away from.
+    var located: TransferRequest {
+        mutating get {
+            let plain = current
+            guard let sent = intercepted, sent.url !== plain.url else { return plain }
+            var parts = Parts(plain)
+            parts.url = sent.url
+            return make(parts, id: id)
+        }
+    }
+    /// The URL that is asked.
+    var sentURL: RequestURL { intercepted?.url ?? url }
     /// Nothing has been made, and so nothing was sent and nothing has led on.
     var isFirst: Bool { made == nil }
     var url: RequestURL { made?.url ?? template.url }
@@ -58,7 +74,7 @@ struct ExchangeBuilder {
     /// True where the cache's fields are sent.
     var isConditional: Bool { uncached != nil }
     /// The slot that it needs.
-    var admissionKey: AdmissionKey { AdmissionKey(origin: url.originID, sharesConnection: options.sharesConnection(to: url)) }
+    var admissionKey: AdmissionKey { AdmissionKey(origin: sentURL.originID, sharesConnection: options.sharesConnection(to: sentURL)) }
 
     // MARK: Changes of one that was not sent
 
@@ -71,7 +87,37 @@ struct ExchangeBuilder {
     mutating func setOptions(_ options: TransferOptions) { change { $0.options = options } }
 
     /// For this exchange and all that follow.
-    mutating func setDeadline(_ deadline: UInt64) { change { $0.deadline = deadline } }
+    mutating func setDeadline(_ deadline: UInt64) {
+        change { $0.deadline = deadline }
+        guard let sent = intercepted else { return }
+        var parts = Parts(sent)
+        parts.deadline = deadline
+        intercepted = make(parts, id: id)
+    }
+
+    /// The first exchange, as the interceptors of the call have changed the request: all of it is the request's own.
+    mutating func replace(_ url: RequestURL, _ method: HTTPRequest.Method, _ headers: HeaderBlock, _ body: RequestBody?) {
+        uncached = nil
+        let repeatsSilently = template.repeatsSilently(method)
+        change {
+            $0.url = url
+            $0.method = method
+            $0.headers = headers
+            $0.body = body
+            $0.repeatsSilently = repeatsSilently
+        }
+    }
+
+    /// Sends this in the place of the present exchange, which stays as it is for all that comes after it.
+    mutating func intercept(_ url: RequestURL, _ method: HTTPRequest.Method, _ headers: HeaderBlock, _ body: RequestBody?) {
+        var parts = Parts(current)
+        parts.url = url
+        parts.method = method
+        parts.headers = headers
+        parts.body = body
+        parts.repeatsSilently = template.repeatsSilently(method)
+        intercepted = make(parts, id: id)
+    }
 
     // MARK: The next one
 
@@ -175,6 +221,7 @@ struct ExchangeBuilder {
 
     private mutating func next(_ change: (inout Parts) -> Void) {
         id = TransferID()
+        intercepted = nil
         self.change(change)
     }
 

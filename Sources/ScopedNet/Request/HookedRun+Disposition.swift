@@ -41,7 +41,7 @@ extension HookedRun {
 
     private func arrival(_ head: ResponseHead) -> RequestHooks.IncomingResponse {
         RequestHooks.IncomingResponse(
-            runID: id, url: exchanges.url.description, method: exchanges.method, head: head,
+            runID: id, url: exchanges.sentURL.description, method: exchanges.method, head: head,
             canBecomeDownload: stream == nil && decoder.takesFile)
     }
 

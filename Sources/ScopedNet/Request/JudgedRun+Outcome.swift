@@ -56,6 +56,11 @@ extension JudgedRun {
 
     func fail(_ input: inout StepInput) -> RunEvent? {
         endLeading()
+        let isOffered = offerError(&input) { run, input in run.end(&input) }
+        return isOffered ? nil : end(&input)
+    }
+
+    private func end(_ input: inout StepInput) -> RunEvent? {
         let result = input.result
         var failure = input.error ?? error(.badResponse, .receiving, "no response")
         failure.response = result?.head ?? failure.response
@@ -92,6 +97,7 @@ extension JudgedRun {
     /// The outcome is there; the callback executor decides whether it is still wanted.
     func deliver(_ input: inout StepInput) -> RunEvent? {
         enter(.idle)
+        if interception != nil { endInterception() }
         StepDoor.pass(.beforeDelivery, id)
         if let feed { feed.push(.ending, from: self, batch: input.batch) } else { input.batch.deliver(.run(self, .ending), on: lane) }
         return nil
@@ -173,7 +179,7 @@ extension JudgedRun {
         let body = file == nil ? try assembler.decodedBody(result.body, head) : Data()
         receiving.decodedBytes = file.map { Int(clamping: $0.count) } ?? (result.body.isEmpty ? nil : body.count)
         let parts = ResponseParts(
-            head: head, body: consume body, attempts: attempts, url: exchanges.url.description, source: receiving.source,
+            head: head, body: consume body, attempts: attempts, url: exchanges.sentURL.description, source: receiving.source,
             cacheStatus: caching.status, file: file, duration: elapsed)
         return try assembler.assemble(consume parts, isChecked: file != nil || stream != nil) { mayGoOn }
     }
@@ -214,6 +220,6 @@ extension JudgedRun {
 
     func setFailure(_ error: NetworkError) {
         let configuration = session.configuration
-        outcome = .failure(error.decoding(by: configuration.json, configuration.errorDocument).asked(exchanges.method, exchanges.url))
+        outcome = .failure(error.decoding(by: configuration.json, configuration.errorDocument).asked(exchanges.method, exchanges.sentURL))
     }
 }

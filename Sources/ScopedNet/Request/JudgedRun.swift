@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// A run that has a response, or an error in its place: it is judged, and becomes the outcome.
-protocol JudgedRun: CachedRun, DownloadRun, RedirectedRun, RetriedRun {
+protocol JudgedRun: CachedRun, DownloadRun, InterceptedRun {
     var attempts: AttemptList { get }
 }
 
@@ -14,6 +14,7 @@ extension JudgedRun {
         case .redirect: redirect(&input)
         case .retry: retry(&input)
         case .storedResponse: storedInstead(of: input.result?.error, &input) ?? .declined(.storedResponse)
+        case .interception: leaveCall(&input)
         case .failure: refuse(error(of: input.result), &input)
         case .status: refuse(statusRefusal(input.result), &input)
         case .contentType: refuseType(&input)
@@ -27,7 +28,8 @@ extension JudgedRun {
         let isResponse = head != nil && input.result?.error == nil
         var facts = JudgedFacts(
             isResponse: isResponse, isRedirection: false, canAuthenticate: authentication != nil,
-            isFromNetwork: receiving.source == .network, isPartHeld: isPartHeld, isStatusAccepted: false, isTypeAccepted: false)
+            isFromNetwork: receiving.source == .network, isIntercepted: interception?.call != nil,
+            isPartHeld: isPartHeld, isStatusAccepted: false, isTypeAccepted: false)
         guard let head else { return facts }
         facts.isRedirection = (300..<400).contains(head.status)
         facts.isStatusAccepted = template.options.validation.accepts(head.status)
@@ -89,6 +91,7 @@ private struct JudgedFacts: ResponseFacts {
     var isRedirection: Bool
     var canAuthenticate: Bool
     var isFromNetwork: Bool
+    var isIntercepted: Bool
     var isPartHeld: Bool
     var isStatusAccepted: Bool
     var isTypeAccepted: Bool

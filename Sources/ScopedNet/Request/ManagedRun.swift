@@ -29,6 +29,8 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
     final let extras = RunExtras.Slot()
     /// The highest level among those who wait for what it is getting, or zero.
     final let followersLevel = Atomic<UInt8>(0)
+    /// The level that was set since the start, plus one; zero for none.
+    private let ownLevel = Atomic<UInt8>(0)
     /// The furthest point it has come to, for the error of a cancelled run. Beyond `unsent` a server may know of it.
     private let progress = Atomic<UInt8>(RunProgress.unsent.rawValue)
     private let attemptCounter = Atomic<Int>(1)
@@ -95,9 +97,13 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
 
     /// Its own priority, or that of somebody more urgent who waits for the same response. Any thread.
     package final var priority: Priority {
-        let own = template.options.priority
+        let set = ownLevel.load(ordering: .sequentiallyConsistent)
+        let own = set == 0 ? template.options.priority : Priority.allCases[Int(set) - 1]
         return Priority.allCases.last { $0.level == followersLevel.load(ordering: .sequentiallyConsistent) }.map { max($0, own) } ?? own
     }
+
+    /// Its next place in the queue is by the new one. Any thread.
+    final func setOwnPriority(_ priority: Priority) { ownLevel.store(priority.level + 1, ordering: .sequentiallyConsistent) }
 
     /// The number of the present attempt, for snapshots. Any thread.
     final var attemptNumber: Int { attemptCounter.load(ordering: .relaxed) }

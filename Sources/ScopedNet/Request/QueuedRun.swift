@@ -90,7 +90,7 @@ extension QueuedRun {
             return nil
         }
         guard let limiter = session.rateLimiter else { return .done }
-        let (number, origin) = (exchangeID.number, exchanges.url.origin)
+        let (number, origin) = (exchangeID.number, exchanges.sentURL.origin)
         if let permit = limiter.permit(origin) {
             keep(permit, number)
             return .done
@@ -217,6 +217,6 @@ extension QueuedRun {
     func noteRetryAfter(_ head: ResponseHead) {
         guard let limiter = session.rateLimiter, head.status == 429 || head.status == 503 else { return }
         guard let time = RetryPlanner.retryAfter(head, now: .now) else { return }
-        limiter.hold(exchanges.url.origin, for: time)
+        limiter.hold(exchanges.sentURL.origin, for: time)
     }
 }

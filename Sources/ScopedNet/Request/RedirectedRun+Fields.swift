@@ -40,7 +40,7 @@ extension RedirectedRun {
         guard let jar, mayGoOn else { return }
         // As they came: HTTPFields makes blanks of the control characters that a cookie is refused for.
         let fields = head.withFields { $0.values(of: "set-cookie") }
-        if !fields.isEmpty { jar.receive(fields, from: exchange.url) }
+        if !fields.isEmpty { jar.receive(fields, from: exchanges.sentURL) }
     }
 
     // MARK: HTTPS
@@ -59,12 +59,12 @@ extension RedirectedRun {
 
     /// Network thread, with the head of every exchange and attempt.
     func noteStrictTransport(_ head: ResponseHead) {
-        guard let hsts = session.configuration.hsts, exchange.url.scheme == "https" else { return }
+        guard let hsts = session.configuration.hsts, exchanges.sentURL.scheme == "https" else { return }
         // With any certificate accepted, anybody may be speaking (RFC 6797 section 8.1).
         let tls = session.configuration.tls
         guard !tls.dangerouslyAcceptsAnyCertificate, !tls.dangerouslyAcceptsAnyHostName else { return }
         let fields = head.withFields { $0.values(of: "strict-transport-security") }
-        if let first = fields.first { hsts.receive(first, from: exchange.url.host) }
+        if let first = fields.first { hsts.receive(first, from: exchanges.sentURL.host) }
     }
 
     /// - Throws: ``NetworkError`` with code `insecureConnection` where a redirect leads to a host with pins over `http`.

@@ -20,11 +20,11 @@ extension RedirectedRun {
     typealias Hop = RedirectPlanner.Hop
 
     func isFollowed(_ head: ResponseHead) -> Bool {
-        !isRefresh && RedirectPlanner.isFollowed(head, from: exchanges.url, template.options.redirects.mode)
+        !isRefresh && RedirectPlanner.isFollowed(head, from: exchanges.sentURL, template.options.redirects.mode)
     }
 
     private var planner: RedirectPlanner {
-        RedirectPlanner(template.options, exchange, own: exchanges.ownHeaders.fields, visits: redirecting.visits, runID: id)
+        RedirectPlanner(template.options, exchanges.located, own: exchanges.ownHeaders.fields, visits: redirecting.visits, runID: id)
     }
 
     func redirect(_ input: inout StepInput) -> RunEvent? {
@@ -102,7 +102,7 @@ extension RedirectedRun {
         try checkTrust(url)
         redirecting.visits.append(visit)
         let hop = AuthenticationSession.Exchange(url: url, method: next.method, fields: next.fields, body: next.body)
-        let fields = try authentication?.fields(following: hop, isSameOrigin: url.origin == exchange.url.origin) ?? next.fields
+        let fields = try authentication?.fields(following: hop, isSameOrigin: url.origin == exchanges.sentURL.origin) ?? next.fields
         let block = try session.headerBlock(fields, method: next.method, body: next.body)
         exchanges.redirect(to: url, next.method, withCookies(block, to: url, method: next.method, body: next.body), next.body)
     }

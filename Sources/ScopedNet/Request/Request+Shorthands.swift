@@ -43,6 +43,20 @@ extension Request {
     /// Sets the label by which requests are found and cancelled (``RequestAgent/cancelAll(tag:reason:)``).
     public func tag(_ tag: String?) -> Self { options { $0.tag = tag } }
 
+    /// Adds interceptors behind those that the request has, the session's first.
+    public func interceptors(call: [any Interceptor] = [], exchange: [any Interceptor] = []) -> Self {
+        options {
+            $0.interceptors.call += call
+            $0.interceptors.exchange += exchange
+        }
+    }
+
+    /// Changes each later start of the request once, before the cache is asked: a field, the URL, the body. It runs behind the interceptors of the call
+    /// that are there already; what it throws fails the run. See ``Session/onRequest(_:)``.
+    public func onRequest(_ adapt: @escaping @Sendable (inout InterceptedRequest) throws -> Void) -> Self {
+        interceptors(call: [RequestAdapter(adapt: adapt)])
+    }
+
     /// Lets a download go on where an earlier one broke off (``DownloadOptions/resumes``).
     public func resuming() -> Self { options { $0.downloads.resumes = true } }
 

@@ -63,6 +63,13 @@ public struct RequestOptions: Sendable {
     public var access = AccessPolicy()
     /// Closures of the program that decide how a run goes on. They live as long as these options. None by default.
     public var hooks = RequestHooks()
+    /// Interceptors, in their order. Those of a session come first where a request adds its own (``Request/interceptors(call:exchange:)``). None by
+    /// default.
+    public var interceptors: Interceptors {
+        get { interceptorBox?.interceptors ?? Interceptors() }
+        set { interceptorBox = InterceptorBox(newValue) }
+    }
+    private(set) var interceptorBox: InterceptorBox?
     /// The responses that are a success. Default: a status of 200 to 299, and the media types that the decoder expects.
     public var validation = Validation.success
     /// The version of HTTP that is spoken. Default: ``HTTPVersionPolicy/automatic``.

@@ -27,7 +27,8 @@ extension RetriedRun {
             attempt: exchange.attempt, startedAt: startedAt, now: now, deadline: exchange.deadline,
             silentReconnects: sending.silentReconnects, isIdempotent: template.isIdempotent(exchange.method),
             isBodyReplayable: canReplayBody, hasStream: hasStream, random01: session.random(),
-            budget: isMoreThanOnce ? session.admission.retryBudget(exchange.url.originID, now: .nanoseconds(Int64(clamping: now))) : nil,
+            budget: isMoreThanOnce
+                ? session.admission.retryBudget(exchanges.sentURL.originID, now: .nanoseconds(Int64(clamping: now))) : nil,
             date: .now)
     }
 
@@ -61,11 +62,12 @@ extension RetriedRun {
             if reason == .staleConnection {
                 sending.silentReconnects += 1
             } else {
-                session.admission.withdrawRetry(exchange.url.originID, now: .nanoseconds(Int64(clamping: session.timing.now())))
+                session.admission.withdrawRetry(exchanges.sentURL.originID, now: .nanoseconds(Int64(clamping: session.timing.now())))
             }
             tellOfRetry(reason.description, after: wait, batch: input.batch)
             let timing = planner.timing(
-                after: wait, now: session.timing.now(), hasPath: { session.link.hasPath(to: exchange.url) }, random01: session.random())
+                after: wait, now: session.timing.now(), hasPath: { session.link.hasPath(to: exchanges.sentURL) }, random01: session.random()
+            )
             return retry(timing, result, &input)
         }
     }
@@ -91,7 +93,8 @@ extension RetriedRun {
         return nil
     }
 
-    private func again(_ timing: RetryTiming, _ input: inout StepInput) -> RunEvent {
+    /// Prepares another attempt, for a response that is not to be the run's own.
+    func again(_ timing: RetryTiming, _ input: inout StepInput) -> RunEvent {
         downloading.file?.discard()
         // The next one is decided anew.
         downloading.file = nil

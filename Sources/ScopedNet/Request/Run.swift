@@ -53,6 +53,20 @@ public final class Run: Sendable {
     @discardableResult
     public func resume() -> Bool { core.setSuspended(false) }
 
+    /// Changes the place in the queue, now and for later attempts and redirects of the run; what transfers already is not touched. Others that wait
+    /// for the same response keep it as urgent as the most urgent of them.
+    public func setPriority(_ priority: Priority) {
+        core.setOwnPriority(priority)
+        // Queued before the word was stored, it is found waiting here; queued later, it has read the word (`AdmissionQueue.submit`).
+        core.session.admission.reprioritize(core)
+    }
+
+    /// The present place in the queue: as the options say, or as it was set since.
+    public var priority: Priority { core.priority }
+
+    /// ``RequestOptions/tag`` of the run.
+    public var tag: String? { core.template.options.tag }
+
     /// Puts the run in a further bag; the first bag to end cancels it.
     @discardableResult
     public func store(in bag: DeallocBag) -> Self {
@@ -133,6 +147,15 @@ package final class HandleToken: Sendable {
 
 extension RequestAgent {
     package func liveRuns() -> [RunDriver] { liveEntries().compactMap { $0 as? RunDriver } }
+
+    /// Finds the run with an id (``Run/id``), from its start to the end of its last callback; nil otherwise. Any thread; it looks at a sixteenth of what
+    /// the agent holds.
+    public func run(id: UInt64) -> Run? { entry(id: id).flatMap { $0 as? RunDriver }.map { Run(core: $0, token: nil) } }
+
+    /// Finds the runs with a tag (``RequestOptions/tag``), the earliest first; all of them without one. Any thread.
+    public func runs(tag: String? = nil) -> [Run] {
+        liveRuns().filter { tag == nil || $0.tag == tag }.sorted { $0.id < $1.id }.map { Run(core: $0, token: nil) }
+    }
 }
 
 extension DeallocBag {

@@ -4,13 +4,13 @@ extension RunDriver {
         if !sending.hasBegun {
             sending.hasBegun = true
             if template.options.retry.maxAttempts > 1 {
-                session.admission.payIn(exchanges.url.originID)
+                session.admission.payIn(exchanges.sentURL.originID)
                 session.link.noteRetries(to: template.url)
             }
             beginTotalTime()
         }
         if let transaction = caching.transaction { transaction.sentAt = transaction.cache.clock() }
-        let transfer = exchange
+        let transfer = exchanges.sent
         enter(.transferring(transfer.id.number))
         StepDoor.pass(.stageStored, id)
         feed?.push(observed: .started(attempt: transfer.attempt), from: self)
@@ -64,17 +64,20 @@ extension RunDriver: TransferSink {
         }
         if isFollowed(head) { return .memoryPrefix(limit: keptBytes(ofRedirect: head)) }
         if let destination = downloadDestination(head, batch: batch) { return destination }
-        guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: template.errorBodyBytes) }
+        guard template.options.validation.accepts(head.status) else { return .memoryPrefix(limit: errorBodyBytes) }
         // A response that goes through a cache may be for others too, and comes whole; a file and a stream are for this run alone.
         if caching.transaction == nil || template.destination != nil, !acceptsType(head, isEmpty: head.contentLength == 0) {
             receiving.isTypeRefused = true
-            return .memoryPrefix(limit: template.errorBodyBytes)
+            return .memoryPrefix(limit: errorBodyBytes)
         }
         receiving.bodyIsValue = true
         if let held = askAboutResponse(id, head) { return held }
         feed?.pushHead(head, from: self, batch: batch)
         return bodyDestination(head)
     }
+
+    /// Interceptors may make a success of what is refused.
+    private var errorBodyBytes: Int { interception == nil ? template.errorBodyBytes : template.options.limits.bodyBytes }
 
     package func transfer(_ id: TransferID, didSend count: Int64, of total: Int64?, batch: DeliveryBatch) {
         feed?.pushSent(TransferProgress(completed: count, total: total), from: self, batch: batch)

@@ -8,7 +8,7 @@ import Synchronization
 /// ``receive(_:_:)``, perhaps before this has returned. The run belongs to one thread at a time.
 ///
 /// The steps stand in protocols, each of which sees what it and its parents list, and ``ManagedRun``: ``DownloadRun``, ``AuthenticatedRun``, ``CachedRun``,
-/// ``QueuedRun``, ``RedirectedRun``, ``RetriedRun``, ``JudgedRun``. Those that ask the program are ``HookedRun``, and all are ``WaitingRun``, which
+/// ``QueuedRun``, ``RedirectedRun``, ``RetriedRun``, ``InterceptedRun``, ``JudgedRun``. Those that ask the program are ``HookedRun``, and all are ``WaitingRun``, which
 /// knows how a run waits. ``ManagedRun`` is the run as its agent, bags and callbacks see it.
 package final class RunDriver: ManagedRun, @unchecked Sendable {
     // Safety: what is neither atomic nor immutable is handed from step to step (one step at a time, each hand-over through a lock or queue), or
@@ -31,6 +31,7 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
     @exclusivity(unchecked) var downloading = DownloadState()
     @exclusivity(unchecked) var receiving = ReceivingState()
     @exclusivity(unchecked) var authentication: AuthenticationSession?
+    @exclusivity(unchecked) var interception: InterceptionSession?
 
     package init(
         template: RequestTemplate, requestID: UInt64, session: Session, decoder: AnyDecoder, handlers: consuming RunHandlers,
@@ -87,6 +88,7 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
     private func perform(_ step: RunStep, _ input: inout StepInput) -> RunEvent? {
         switch step {
         case .created: nil
+        case .interceptCall: interceptCall(&input)
         case .claimTarget: claimTarget()
         case .authorize: authorize(&input)
         case .consultCache(let elsewhere): consultCache(&input, elsewhere: elsewhere)
@@ -95,12 +97,14 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
         case .serve: serve(&input)
         case .condition: condition(&input)
         case .awaitPath: awaitPath()
+        case .interceptExchange: interceptExchange(&input)
         case .awaitRate: awaitRate()
         case .awaitSlot: awaitSlot(&input)
         case .park: park()
         case .transfer: transfer()
         case .awaitDisposition: awaitDisposition(&input)
         case .finishPart: finishPart(&input)
+        case .leaveExchange: leaveExchange(&input)
         case .updateCache: updateCache(&input)
         case .judge(let declined): judge(&input, after: declined)
         case .backOff: backOff(&input)
@@ -181,7 +185,8 @@ extension RunDriver {
         // A refresh has been through the cache already.
         if caching.transaction != nil { return receive(.began(.refresh)) }
         guard session.link.users.acceptsRun else { return fail(error(.shutdown, .preparing, "the session was shut down")) }
-        receive(.began(template.destination == nil ? .request : .download), StepInput(batch))
+        guard !mayIntercept else { return receive(.began(.call), StepInput(batch)) }
+        receive(.began(beginning), StepInput(batch))
     }
 
     /// A cancelled run met its next step. Nobody waits for its work: it has left the agent, or leaves with its last callback.

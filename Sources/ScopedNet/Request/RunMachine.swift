@@ -3,20 +3,22 @@
 /// The way of a run from step to step.
 ///
 /// ```
-/// created ─▶ (claimTarget) ─▶ authorize ─▶ consultCache ─▶ (coalesce) ─▶ (condition) ─▶ awaitPath ─▶ awaitRate ─▶ awaitSlot ─▶ transfer
-///                                            ▲                                                        ▲                          │
-///                                            │ challenge, redirect                                    │ retry                    ▼
-///                                            └─────────────────────── judge ─▶ backOff ───────────────┘              awaitDisposition
-///                                                                       ▲                                                        ▼
-///                          serve, of something stored: from             ├──────────────────────────────── updateCache ◀── finishPart
-///                          consultCache, updateCache, judge, ───────────┘
-///                          replaceError                                 │
-///                                                                       ├▶ (placeFile) ─▶ makeValue ─▶ (copyToCache) ─▶ deliver
-///                                                                       └▶ storeRefused ─▶ fail ─▶ deliver
+/// created ─▶ (interceptCall) ─▶ (claimTarget) ─▶ authorize ─▶ consultCache ─▶ (coalesce) ─▶ (condition) ─▶ awaitPath ─┐
+///        ┌─────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
+///        ▼
+/// interceptExchange ─▶ awaitRate ─▶ awaitSlot ─▶ transfer ─▶ awaitDisposition ─▶ finishPart ─▶ leaveExchange ─▶ updateCache ─▶ judge
+///
+/// judge ─┬─ challenge, redirect ─▶ consultCache
+///        ├─ retry ─▶ backOff ─▶ interceptExchange
+///        ├─ accepted ─▶ (placeFile) ─▶ makeValue ─▶ (copyToCache) ─▶ deliver
+///        └─ refused ─▶ storeRefused ─▶ fail ─▶ deliver
+///
+/// serve ─▶ judge, with something stored: from consultCache, updateCache, judge and replaceError
 /// ```
 ///
 /// Steps in brackets are left out where there is nothing for them to do. The rows that the picture leaves out are rare: what is suspended with a slot
-/// is parked, a wait that is too long goes to `replaceError`, a part that does not fit and a slot of a host that wants a pause go back to `awaitRate`.
+/// is parked, a wait that is too long goes to `replaceError`, a slot of a host that wants a pause goes back to `awaitRate`, a part that does not fit to
+/// `interceptExchange`, and the interceptors of the call may begin anew.
 ///
 /// It knows nothing of threads and cancels: a cancelled run may come as far as `deliver`, where nothing of it is called. Call it only from the thread
 /// that owns the run now.
@@ -38,10 +40,10 @@ package struct RunMachine: Hashable, Sendable {
         // `failed` leads to `fail` from every step but `fail` itself and `deliver`.
         if case .failed = event { return step == .fail || step == .deliver ? nil : .fail }
         switch step {
-        case .created, .claimTarget, .authorize: return prepared(event)
+        case .created, .interceptCall, .claimTarget, .authorize: return prepared(event)
         case .consultCache, .coalesce, .serveFirst, .serve, .condition: return cached(event)
-        case .awaitPath, .awaitRate, .awaitSlot, .park, .transfer, .backOff, .replaceError: return sent(event)
-        case .awaitDisposition, .finishPart, .updateCache: return received(event)
+        case .awaitPath, .interceptExchange, .awaitRate, .awaitSlot, .park, .transfer, .backOff, .replaceError: return sent(event)
+        case .awaitDisposition, .finishPart, .leaveExchange, .updateCache: return received(event)
         case .judge(let declined): return judged(event, after: declined)
         case .storeRefused, .placeFile, .makeValue, .copyToCache, .fail, .deliver: return concluded(event)
         }
@@ -51,8 +53,11 @@ package struct RunMachine: Hashable, Sendable {
 
     private func prepared(_ event: RunEvent) -> RunStep? {
         switch (step, event) {
-        case (.created, .began(.request)), (.claimTarget, .done): .authorize
-        case (.created, .began(.download)): .claimTarget
+        case (.created, .began(.call)): .interceptCall
+        case (.created, .began(.request)), (.interceptCall, .began(.request)), (.claimTarget, .done): .authorize
+        case (.created, .began(.download)), (.interceptCall, .began(.download)): .claimTarget
+        // An interceptor of the call has answered.
+        case (.interceptCall, .answered): .judge(after: nil)
         case (.created, .began(.refresh)): .condition
         case (.authorize, .changed(let elsewhere)): .consultCache(elsewhere: elsewhere)
         default: nil
@@ -80,14 +85,16 @@ package struct RunMachine: Hashable, Sendable {
 
     private func sent(_ event: RunEvent) -> RunStep? {
         switch (step, event) {
-        case (.awaitPath, .done), (.backOff, .done), (.park, .resumed(hasSlot: false)), (.awaitSlot, .delayed): .awaitRate
+        case (.awaitPath, .done), (.backOff, .done): .interceptExchange
+        case (.interceptExchange, .done), (.park, .resumed(hasSlot: false)), (.awaitSlot, .delayed): .awaitRate
         case (.awaitRate, .done): .awaitSlot
         case (.awaitSlot, .suspended): .park
         case (.awaitSlot, .done), (.park, .resumed(hasSlot: true)): .transfer
         case (.transfer, .done): .awaitDisposition
-        case (.awaitPath, .expired), (.awaitRate, .expired), (.awaitSlot, .expired): .replaceError
+        case (.awaitPath, .expired), (.interceptExchange, .expired), (.awaitRate, .expired), (.awaitSlot, .expired): .replaceError
         case (.replaceError, .found): .serve
-        case (.replaceError, .answered): .judge(after: nil)
+        // Also where an interceptor of exchanges has answered.
+        case (.replaceError, .answered), (.interceptExchange, .answered): .judge(after: nil)
         default: nil
         }
     }
@@ -97,10 +104,13 @@ package struct RunMachine: Hashable, Sendable {
     private func received(_ event: RunEvent) -> RunStep? {
         switch (step, event) {
         case (.awaitDisposition, .done): .finishPart
-        case (.awaitDisposition, .expired): .replaceError
-        case (.finishPart, .done): .updateCache
+        case (.awaitDisposition, .expired), (.leaveExchange, .expired): .replaceError
+        case (.finishPart, .done): .leaveExchange
         // The part does not fit: the whole file is asked for.
-        case (.finishPart, .retried): .awaitRate
+        case (.finishPart, .retried): .interceptExchange
+        case (.leaveExchange, .done): .updateCache
+        // An interceptor of exchanges sends another one.
+        case (.leaveExchange, .retried): .backOff
         case (.updateCache, .answered): .judge(after: nil)
         case (.updateCache, .found): .serve
         case (.updateCache, .missed): .condition
@@ -113,6 +123,8 @@ package struct RunMachine: Hashable, Sendable {
         // In one direction only: what was declined is not asked again about the same response.
         case .declined(let verdict): verdict.comes(after: declined) ? .judge(after: verdict) : nil
         case .changed(let elsewhere): .consultCache(elsewhere: elsewhere)
+        // An interceptor of the call sends another request.
+        case .began(.request): .authorize
         case .retried: .backOff
         case .found: .serve
         case .answered: .judge(after: nil)
@@ -130,6 +142,9 @@ package struct RunMachine: Hashable, Sendable {
         case (.placeFile, .done): .makeValue
         case (.makeValue, .decoded): .copyToCache
         case (.makeValue, .done), (.copyToCache, .done), (.fail, .done): .deliver
+        // The interceptors of the call have an answer to the error, or send another request.
+        case (.fail, .answered): .judge(after: .interception)
+        case (.fail, .began(.request)): .authorize
         default: nil
         }
     }

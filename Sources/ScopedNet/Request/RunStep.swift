@@ -4,6 +4,8 @@
 package enum RunStep: Hashable, Sendable {
     /// Nothing has begun.
     case created
+    /// The interceptors of the call have the request.
+    case interceptCall
     /// The target of a download becomes this run's.
     case claimTarget
     /// Cookies and credentials are put among the fields of the first exchange; a token may have to be fetched.
@@ -21,6 +23,8 @@ package enum RunStep: Hashable, Sendable {
     case condition
     /// A path to the server is waited for, where the request asked for that.
     case awaitPath
+    /// The interceptors of exchanges have the request.
+    case interceptExchange
     /// A turn in the rate limit of the host.
     case awaitRate
     /// A slot for a connection.
@@ -32,6 +36,8 @@ package enum RunStep: Hashable, Sendable {
     case awaitDisposition
     /// The part of a download is completed, kept or dropped, on its disk.
     case finishPart
+    /// The interceptors of exchanges have the response, or the error in its place.
+    case leaveExchange
     /// The cache learns what the response means for what is stored.
     case updateCache
     /// The response, or the error in its place, is judged by the first ``ResponseVerdict`` after the one that has declined.
@@ -48,7 +54,7 @@ package enum RunStep: Hashable, Sendable {
     case makeValue
     /// The file of a download is copied into the cache, where it has one. After every value that was made on another thread.
     case copyToCache
-    /// Target and part are released, the body of the error is decoded, and the outcome is set.
+    /// The interceptors of the call may have an answer to the error. Else target and part are released, its body is decoded, and the outcome is set.
     case fail
     /// The outcome is handed to the callback executor. The last step.
     case deliver
@@ -95,6 +101,8 @@ package enum RunEvent: Hashable, Sendable {
     case failed
 
     package enum Beginning: Hashable, Sendable {
+        /// With interceptors of the call; then one of the others follows.
+        case call
         case request, download
         /// Refreshes what the cache has, and has asked it before.
         case refresh

@@ -14,8 +14,10 @@ struct WaitSet {
         case queue
         /// The place in a rate, until the request is sent. No part of a wait, either.
         case permit
+        /// The interceptors of the call, and those of the exchange, from the first to the end of the last. No parts of a wait, either.
+        case call, exchange
 
-        fileprivate var isPartOfWait: Bool { self != .queue && self != .permit }
+        fileprivate var isPartOfWait: Bool { rawValue < Self.queue.rawValue }
     }
 
     private struct Key: Hashable {

@@ -125,6 +125,7 @@ private enum EnglishWording {
         .unacceptableResponse: "The server's answer is not usable.",
         .decodingFailed: "The server sent something else than what is expected.",
         .authenticationFailed: "Signing in did not work.",
+        .interceptorTimeout: "Preparing the request took too long.",
         .duplicateRequest: "This is being done already.",
         .cancelled: "Cancelled.",
         .shutdown: "The app is closing its connections.",

@@ -57,6 +57,7 @@ extension Response: CustomStringConvertible {
         case .network: text += ", network"
         case .cache: text += ", cache"
         case .validatedCache: text += ", validated cache"
+        case .interceptor: text += ", interceptor"
         }
         return text
     }
@@ -70,6 +71,8 @@ public enum ResponseSource: Sendable, Hashable {
     case cache
     /// From the cache, after the server said that it is still right.
     case validatedCache
+    /// Made by an ``Interceptor``; neither cache nor server had a part in it.
+    case interceptor
 }
 
 /// What is known of a response besides its value.

@@ -127,7 +127,7 @@ public import HTTPTypes
     }
 }
 
-/// The six clocks of a request; `nil` switches one off.
+/// The seven clocks of a request; `nil` switches one off.
 public struct Timeouts: Sendable, Hashable {
     /// Waiting for a path to the server, where ``RequestOptions/waitsForConnectivity`` asks for that. Default: none.
     public var connectivity: Duration?
@@ -139,13 +139,16 @@ public struct Timeouts: Sendable, Hashable {
     public var firstByte: Duration?
     /// No byte in either direction once data flows; held while suspended. Default: 60 s.
     public var idle: Duration?
-    /// From leaving the queue for the first time to the end of the last attempt, retries and their waits included. Default: none.
+    /// From leaving the queue for the first time to the end of the last attempt, retries and their waits included. With interceptors it
+    /// begins with them. Default: none.
     public var total: Duration?
+    /// One turn of the interceptors (``Interceptor``): until they call `next` or return. Default: 60 s.
+    public var interceptor: Duration?
 
     /// Makes timeouts. Zero and negative ones fail a request with `invalidOption`.
     public init(
         queue: Duration? = nil, connect: Duration? = .seconds(10), firstByte: Duration? = .seconds(60),
-        idle: Duration? = .seconds(60), total: Duration? = nil, connectivity: Duration? = nil
+        idle: Duration? = .seconds(60), total: Duration? = nil, connectivity: Duration? = nil, interceptor: Duration? = .seconds(60)
     ) {
         self.connectivity = connectivity
         self.queue = queue
@@ -153,13 +156,14 @@ public struct Timeouts: Sendable, Hashable {
         self.firstByte = firstByte
         self.idle = idle
         self.total = total
+        self.interceptor = interceptor
     }
 
     /// The name of a clock that is zero or negative, if any.
     package var invalidClock: String? {
         let clocks: [(String, Duration?)] = [
             ("connectivity", connectivity), ("queue", queue), ("connect", connect), ("firstByte", firstByte), ("idle", idle),
-            ("total", total),
+            ("total", total), ("interceptor", interceptor),
         ]
         return clocks.first { $0.1.map { $0 <= .zero } ?? false }?.0
     }

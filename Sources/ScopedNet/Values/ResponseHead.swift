@@ -89,6 +89,18 @@ extension ResponseHead {
         return status == 206 && !isWholeRange ? nil : coding
     }
 
+    /// True for the same status and fields, as they came.
+    func isSame(as other: ResponseHead) -> Bool { status == other.status && fieldsStart == other.fieldsStart && bytes == other.bytes }
+
+    /// The head of a body whose coding was undone.
+    var withoutCoding: ResponseHead {
+        guard hasContentEncoding else { return self }
+        var fields = headers
+        fields[.contentEncoding] = nil
+        fields[.contentLength] = nil
+        return ResponseHead(status: status, headers: fields)
+    }
+
     private var isWholeRange: Bool {
         guard let field = self["content-range"], let content = ContentRange(field), let range = content.range else { return false }
         return range.start == 0 && range.end == content.completeLength

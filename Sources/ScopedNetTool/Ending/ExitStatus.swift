@@ -38,7 +38,7 @@ struct ExitStatus: Hashable, Sendable {
         .proxyNotResolved: 5, .nameNotResolved: 6, .connectionRefused: 7, .connectionFailed: 7, .proxyFailed: 97,
         .badResponse: 8, .truncatedBody: 18, .unacceptableStatus: 22,
         .fileUnwritable: 23, .diskFull: 23, .targetInUse: 23, .fileUnreadable: 26, .bodyStreamFailed: 26, .resources: 27,
-        .queueTimeout: 28, .connectTimeout: 28, .firstByteTimeout: 28, .idleTimeout: 28, .totalTimeout: 28,
+        .queueTimeout: 28, .connectTimeout: 28, .firstByteTimeout: 28, .idleTimeout: 28, .totalTimeout: 28, .interceptorTimeout: 28,
         .tlsFailed: 35, .tooManyRedirects: 47, .redirectLoop: 47, .redirectRefused: 47, .connectionLost: 56,
         .clientCertificateFailed: 58, .certificateUntrusted: 60, .certificateExpired: 60, .certificateWrongHost: 60, .pinMismatch: 60,
         .contentDecodingFailed: 61, .bodyTooLarge: 63, .headersTooLarge: 63, .decodingBomb: 63, .bodyNotReplayable: 65,

@@ -113,9 +113,10 @@ struct MachineMutants {
     /// The step that comes next in the plain order, where a mutant is to leave one out.
     private static let following = [
         ".claimTarget": ".authorize", ".authorize": ".consultCache(elsewhere: false)", ".condition": ".awaitPath",
-        ".awaitPath": ".awaitRate",
+        ".awaitPath": ".interceptExchange", ".interceptExchange": ".awaitRate", ".leaveExchange": ".updateCache",
         ".awaitRate": ".awaitSlot", ".awaitSlot": ".transfer", ".park": ".transfer", ".transfer": ".awaitDisposition",
-        ".awaitDisposition": ".finishPart", ".finishPart": ".updateCache", ".updateCache": ".judge(after: nil)", ".backOff": ".awaitRate",
+        ".awaitDisposition": ".finishPart", ".finishPart": ".leaveExchange", ".updateCache": ".judge(after: nil)",
+        ".backOff": ".interceptExchange",
         ".serve": ".judge(after: nil)", ".storeRefused": ".fail", ".placeFile": ".makeValue", ".makeValue": ".deliver",
         ".copyToCache": ".deliver", ".fail": ".deliver", ".judge(after: nil)": ".makeValue",
     ]
@@ -148,7 +149,7 @@ struct MachineMutants {
 
     /// `ResponseVerdict`: two steps swapped, one left out, one that always or never applies.
     private mutating func precedence(_ text: String) -> String {
-        let order = ["challenge", "redirect", "retry", "storedResponse", "failure", "status", "contentType", "acceptance"]
+        let order = ["challenge", "redirect", "retry", "storedResponse", "interception", "failure", "status", "contentType", "acceptance"]
         if text.contains("private var following: Self {") {
             var swaps = ""
             for index in order.indices.dropLast() {

@@ -241,7 +241,9 @@ struct Machine {
             }
             s.runs[r].driver = .thread(t)
             if s.runs[r].isHalted { fail(.stageBegunAfterCancel) }
-            advance(c.failsPreparation ? .failed : .began(c.isRefresh ? .refresh : c.claimsTarget ? .download : .request))
+            advance(
+                c.failsPreparation ? .failed : .began(c.intercepts ? .call : c.isRefresh ? .refresh : c.claimsTarget ? .download : .request)
+            )
         default: break
         }
         return true

@@ -254,7 +254,9 @@ extension Scenario {
             let setup = all[index].setup
             guard !setup.isPlaced, !setup.replacesOldest else { return false }
             if setup.hasProgress, setup.script[0] != .ok { return false }
-            if setup.claimsTarget || setup.waitsForPath || setup.hasPath || setup.cache != .none || setup.isRefresh { return false }
+            if setup.intercepts || setup.claimsTarget || setup.waitsForPath || setup.hasPath || setup.cache != .none || setup.isRefresh {
+                return false
+            }
             for index in setup.script.indices where setup.script[index].rawValue > Setup.Response.retryLater.rawValue { return false }
             for number in setup.numbers {
                 switch setup.roles[number] {

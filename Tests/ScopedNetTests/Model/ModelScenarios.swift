@@ -192,6 +192,10 @@ extension Scenario {
         Scenario("challenge, redirect, retry, another type, cancel", [.starter0, .cancel, .lane, .network, .timer]) {
             $0.script = [.challenge, .redirect, .retryNow, .otherType]
         },
+        Scenario("interceptors of call and exchange, cancel", [.starter0, .cancel, .lane, .network, .timer]) {
+            $0.intercepts = true
+            $0.script = [.intercepted, .ok, .ok, .ok]
+        },
         Scenario("a refresh fails, cancel", [.starter0, .cancel, .lane, .network]) {
             $0.isRefresh = true
             $0.script = [.retryNow, .failure, .ok, .ok]

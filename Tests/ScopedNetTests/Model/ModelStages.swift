@@ -293,6 +293,10 @@ extension Machine {
         case .claimTarget: 5
         case .finishPart: 6
         case .serve, .placeFile: 7
+        // With interceptors there is one exchange.
+        case .interceptCall: 2
+        case .interceptExchange: 3
+        case .leaveExchange: 4
         default: s.runs[r].exchange
         }
     }

@@ -51,6 +51,7 @@ struct RunVars {
     // What is observed.
     /// Steps of the present exchange, a bit each.
     var passed: UInt8 = 0
+    var passedInterceptors: UInt8 = 0
     var lookups: UInt8 = 0
     var isServed = false
     var successes: UInt8 = 0
@@ -183,6 +184,8 @@ struct Setup {
         case notModified, useless
         /// The rest of another file.
         case misfit
+        /// An error page that the interceptors of the call make a success of.
+        case intercepted
     }
     enum Role: UInt8 {
         case nobody, starter0, starter1, cancel, cancelAgain, dropHandle, shutdown, endBag, endParent, endBagDeferred, background,
@@ -210,6 +213,8 @@ struct Setup {
     var suspensions: UInt8 = 1
     /// A download: its target is claimed first, and its part seen to.
     var claimsTarget = false
+    /// Interceptors of the call and of its exchange have their turns.
+    var intercepts = false
     /// A refresh of something stored, which begins with its exchange.
     var isRefresh = false
     /// The first exchange waits for a path.
@@ -276,6 +281,7 @@ extension Setup.Response: ResponseFacts {
         case .refused: [.status, .contentType]
         case .otherType: [.contentType, .acceptance]
         case .stale: [.storedResponse, .failure, .status]
+        case .intercepted: [.interception, .status]
         case .notModified, .useless, .misfit: []
         }
     }
@@ -283,7 +289,9 @@ extension Setup.Response: ResponseFacts {
     package var isResponse: Bool { ![.failure, .retryNow, .stale].contains(self) }
     package var isRedirection: Bool { self == .redirect }
     package var canAuthenticate: Bool { self == .challenge }
-    package var isFromNetwork: Bool { true }
+    // One of the network would be tried again first.
+    package var isFromNetwork: Bool { self != .intercepted }
+    package var isIntercepted: Bool { self == .intercepted }
     package var isPartHeld: Bool { false }
     package var isStatusAccepted: Bool { [.ok, .okDecoded, .otherType, .notModified, .useless, .misfit].contains(self) }
     package var isTypeAccepted: Bool { ![.otherType, .refused, .challenge].contains(self) }

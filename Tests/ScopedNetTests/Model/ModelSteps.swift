@@ -20,6 +20,8 @@ extension Machine {
         case .serveFirst, .replaceError: jump(.workStage)
         case .condition: advance(.done)
         case .awaitPath: c.waitsForPath && s.runs[r].exchange == 1 ? jump(.waitStage) : advance(.done)
+        case .interceptCall: jump(.waitStage)
+        case .interceptExchange, .leaveExchange: c.intercepts ? jump(.waitStage) : advance(.done)
         case .awaitRate: jump(.submitLook)
         case .awaitSlot: jump(.submitStore)
         case .park: jump(.beginPark)
@@ -78,6 +80,7 @@ extension Machine {
         case .serve: advance(.answered)
         case .coalesce: advance(c.expires ? .expired : .changed(elsewhere: false))
         case .awaitPath: advance(c.expires ? .expired : .done)
+        case .interceptCall: advance(.began(.request))
         case .finishPart where response == .misfit:
             s.runs[r].exchange += 1
             advance(.retried)
@@ -90,15 +93,18 @@ extension Machine {
 
     enum Passed: UInt8 { case claimed, authorized, pathAsked, rated, received, disposed, partSeen, cacheTold }
 
+    enum Intercepted: UInt8 { case call, exchange, response }
+
     /// False where a step was left out that no order may leave out, whatever the machine says.
     func isInOrder(_ event: RunEvent, _ last: RunStep, _ next: RunStep) -> Bool {
         func has(_ steps: Passed...) -> Bool { steps.allSatisfy { s.runs[r].passed & 1 << $0.rawValue != 0 } }
+        func saw(_ step: Intercepted) -> Bool { s.runs[r].passedInterceptors & 1 << step.rawValue != 0 }
         let isFirst = s.runs[r].exchange == 1
         return
             switch (event, next)
         {
         // No attempt without its back-off, no stored response that is not read, no refusal that is not stored.
-        case (.retried, _): next == (last == .finishPart ? .awaitRate : .backOff)
+        case (.retried, _): next == (last == .finishPart ? .interceptExchange : .backOff)
         case (.found, _): next == .serve
         case (.refused, _): next == .storeRefused
         case (.suspended, _): next == .park
@@ -110,14 +116,14 @@ extension Machine {
         case (.declined(let verdict), _): next == .judge(after: verdict)
         case (.uncached, .awaitPath): last.isLookup
         case (_, .awaitPath): last == .condition
-        case (_, .authorize): !c.claimsTarget || has(.claimed)
+        case (_, .authorize): (!c.claimsTarget || has(.claimed)) && (!c.intercepts || saw(.call))
         case (_, .consultCache): !isFirst || has(.authorized) || s.runs[r].lookups > 0
-        case (_, .awaitRate): !isFirst || has(.pathAsked)
+        case (_, .awaitRate): (!isFirst || has(.pathAsked)) && saw(.exchange)
         case (_, .awaitSlot): has(.rated)
         case (_, .transfer): has(.rated)
         case (_, .awaitDisposition): has(.received)
         // A stored response has no exchange of its own.
-        case (.answered, .judge): s.runs[r].isServed || has(.received, .disposed, .partSeen, .cacheTold)
+        case (.answered, .judge): s.runs[r].isServed || has(.received, .disposed, .partSeen, .cacheTold) && saw(.response)
         case (.accepted(let hasFile), _): next == (hasFile ? .placeFile : .makeValue)
         case (_, .makeValue): c.claimsTarget
         case (_, .deliver): s.runs[r].outcome != 0
@@ -127,12 +133,18 @@ extension Machine {
 
     mutating func note(_ next: RunStep) {
         func note(_ step: Passed) { s.runs[r].passed |= 1 << step.rawValue }
+        func note(_ step: Intercepted) { s.runs[r].passedInterceptors |= 1 << step.rawValue }
         switch next {
         case .claimTarget: note(.claimed)
         case .authorize: note(.authorized)
         case .awaitPath: note(.pathAsked)
         case .awaitRate: note(.rated)
-        case .transfer: s.runs[r].passed = 0
+        case .interceptCall: note(.call)
+        case .interceptExchange: note(.exchange)
+        case .leaveExchange: note(.response)
+        case .transfer:
+            s.runs[r].passed = 0
+            s.runs[r].passedInterceptors = 0
         case .awaitDisposition: note(.disposed)
         case .finishPart: note(.partSeen)
         case .updateCache: note(.cacheTold)
@@ -159,6 +171,9 @@ extension Machine {
             s.runs[r].exchange += 1
             advance(.retried)
         case .storedResponse: serveStored()
+        case .interception:
+            s.runs[r].response = Setup.Response.ok.rawValue
+            advance(.declined(.interception))
         case .failure, .status, .contentType: advance(.refused)
         case .acceptance: advance(.accepted(hasFile: c.claimsTarget))
         }

@@ -98,7 +98,7 @@ final class ReplayTransport: Transport {
             result.metrics.isConnectionReused = true
         case .retryLater: result = TransferResult(head: ResponseHead(status: 503))
         // Those of scenarios that are not replayed.
-        case .challenge, .refused, .otherType, .stale, .notModified, .useless, .misfit: break
+        case .challenge, .refused, .otherType, .stale, .notModified, .useless, .misfit, .intercepted: break
         }
         end(take(index), result)
     }

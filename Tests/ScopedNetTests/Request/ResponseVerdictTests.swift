@@ -10,6 +10,7 @@ struct ResponseVerdictTests {
         var isRedirection = false
         var canAuthenticate = false
         var isFromNetwork = true
+        var isIntercepted = false
         var isPartHeld = false
         var isStatusAccepted = true
         var isTypeAccepted = true
@@ -49,6 +50,16 @@ struct ResponseVerdictTests {
         #expect(steps(broken).prefix(3) == [.retry, .storedResponse, .failure])
     }
 
+    @Test(
+        "interceptors of the call see a response once nothing else leads on, and before the rules for a success; an error they see elsewhere"
+    )
+    func intercepted() {
+        let all = Facts(
+            isRedirection: true, canAuthenticate: true, isIntercepted: true, isStatusAccepted: false, isTypeAccepted: false)
+        #expect(steps(all) == [.challenge, .redirect, .retry, .interception, .status, .contentType, .acceptance])
+        #expect(steps(Facts(isResponse: false, isIntercepted: true)).prefix(3) == [.retry, .storedResponse, .failure])
+    }
+
     @Test("a stored response is not asked for again, nor a part that is held")
     func noRetry() {
         #expect(steps(Facts(isFromNetwork: false, isStatusAccepted: false)) == [.status, .acceptance])
@@ -67,11 +78,11 @@ struct ResponseVerdictTests {
 
     /// Every combination of facts, each asked at every place of the order.
     @Test func theOrderNeverGoesBackAndEndsWithAcceptance() {
-        for bits in 0..<128 {
+        for bits in 0..<256 {
             func bit(_ number: Int) -> Bool { bits >> number & 1 == 1 }
             let facts = Facts(
-                isResponse: bit(0), isRedirection: bit(1), canAuthenticate: bit(2), isFromNetwork: bit(3), isPartHeld: bit(4),
-                isStatusAccepted: bit(5), isTypeAccepted: bit(6))
+                isResponse: bit(0), isRedirection: bit(1), canAuthenticate: bit(2), isFromNetwork: bit(3), isIntercepted: bit(7),
+                isPartHeld: bit(4), isStatusAccepted: bit(5), isTypeAccepted: bit(6))
             let steps = steps(facts)
             #expect(steps == steps.sorted { $0.rawValue < $1.rawValue })
             #expect(Set(steps).count == steps.count)

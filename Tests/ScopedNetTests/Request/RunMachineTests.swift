@@ -15,7 +15,8 @@ struct RunMachineTests {
     private func judging() -> RunMachine {
         var machine = RunMachine()
         for event in [
-            RunEvent.began(.request), .changed(elsewhere: false), .uncached, .done, .done, .done, .done, .done, .done, .answered,
+            RunEvent.began(.request), .changed(elsewhere: false), .uncached, .done, .done, .done, .done, .done, .done, .done, .done,
+            .answered,
         ] { _ = machine.handle(event) }
         return machine
     }
@@ -24,12 +25,11 @@ struct RunMachineTests {
     func plain() {
         #expect(
             steps(
-                .began(.request), .changed(elsewhere: false), .uncached, .done, .done, .done, .done, .done, .done, .answered,
+                .began(.request), .changed(elsewhere: false), .uncached, .done, .done, .done, .done, .done, .done, .done, .done, .answered,
                 .accepted(hasFile: false), .done)
                 == [
-                    .authorize, .consultCache(elsewhere: false), .awaitPath, .awaitRate, .awaitSlot, .transfer, .awaitDisposition,
-                    .finishPart,
-                    .updateCache, .judge(after: nil), .makeValue, .deliver,
+                    .authorize, .consultCache(elsewhere: false), .awaitPath, .interceptExchange, .awaitRate, .awaitSlot, .transfer,
+                    .awaitDisposition, .finishPart, .leaveExchange, .updateCache, .judge(after: nil), .makeValue, .deliver,
                 ])
     }
 
@@ -68,6 +68,7 @@ struct RunMachineTests {
     func retry() {
         var machine = judging()
         #expect(machine.handle(.retried) == .backOff)
+        #expect(machine.handle(.done) == .interceptExchange)
         #expect(machine.handle(.done) == .awaitRate)
         #expect(machine.handle(.done) == .awaitSlot)
     }
@@ -82,7 +83,7 @@ struct RunMachineTests {
     func suspended() {
         for hasSlot in [false, true] {
             var machine = RunMachine()
-            for event in [RunEvent.began(.refresh), .done, .done, .done] { _ = machine.handle(event) }
+            for event in [RunEvent.began(.refresh), .done, .done, .done, .done] { _ = machine.handle(event) }
             #expect(machine.step == .awaitSlot)
             #expect(machine.handle(.suspended) == .park)
             #expect(machine.handle(.resumed(hasSlot: hasSlot)) == (hasSlot ? .transfer : .awaitRate))
@@ -103,18 +104,44 @@ struct RunMachineTests {
 
     @Test("a wait that is too long may end with something stored")
     func expired() {
-        for count in 2...4 {
+        for count in 2...5 {
             var machine = RunMachine()
-            for event in [RunEvent.began(.refresh), .done, .done, .done].prefix(count) { _ = machine.handle(event) }
+            for event in [RunEvent.began(.refresh), .done, .done, .done, .done].prefix(count) { _ = machine.handle(event) }
             #expect(machine.handle(.expired) == .replaceError)
             #expect(machine.handle(.found) == .serve)
         }
     }
 
+    @Test("interceptors of the call have the request before its target and credentials, and the error before it is the outcome")
+    func call() {
+        #expect(steps(.began(.call), .began(.request)) == [.interceptCall, .authorize])
+        #expect(steps(.began(.call), .began(.download)) == [.interceptCall, .claimTarget])
+        #expect(steps(.began(.call), .answered) == [.interceptCall, .judge(after: nil)])
+        #expect(steps(.began(.request), .failed, .answered) == [.authorize, .fail, .judge(after: .interception)])
+        #expect(steps(.began(.request), .failed, .began(.request)) == [.authorize, .fail, .authorize])
+        var machine = judging()
+        #expect(machine.handle(.declined(.interception)) == .judge(after: .interception))
+        #expect(machine.handle(.began(.request)) == .authorize)
+    }
+
+    @Test("interceptors of an exchange have the request before its turn in the rate, and the response before the cache")
+    func exchange() {
+        var machine = RunMachine()
+        for event in [RunEvent.began(.refresh), .done, .done] { _ = machine.handle(event) }
+        #expect(machine.step == .interceptExchange)
+        var answered = machine
+        #expect(answered.handle(.answered) == .judge(after: nil))
+        for _ in 0..<6 { _ = machine.handle(.done) }
+        #expect(machine.step == .leaveExchange)
+        #expect(machine.handle(.retried) == .backOff)
+        #expect(machine.handle(.done) == .interceptExchange)
+    }
+
     /// Each step that events can lead to, and each event.
     private func reachable() -> (machines: Set<RunMachine>, events: [RunEvent]) {
         var events: [RunEvent] = [
-            .began(.request), .began(.download), .began(.refresh), .done, .changed(elsewhere: false), .changed(elsewhere: true), .uncached,
+            .began(.call), .began(.request), .began(.download), .began(.refresh), .done, .changed(elsewhere: false),
+            .changed(elsewhere: true), .uncached,
             .found, .foundFirst, .missed(isShared: false), .missed(isShared: true), .delayed, .suspended, .resumed(hasSlot: false),
             .resumed(hasSlot: true), .answered, .retried, .accepted(hasFile: false), .accepted(hasFile: true), .refused, .decoded, .expired,
             .failed,

@@ -20,11 +20,12 @@ import Testing
         items = []
     }
 
-    @Test func theLimitOfTheQueueAndThePlaceInARateOutliveTheWait() {
+    @Test func queueLimitRatePlaceAndInterceptorsOutliveTheWait() {
         var waits = WaitSet()
         for kind in WaitSet.Kind.allCases { waits.set(Item(), kind, of: 7) }
-        #expect(waits.takeWait(7).count == WaitSet.Kind.allCases.count - 2)
-        #expect(waits.take(.queue, of: 7) != nil && waits.take(.permit, of: 7) != nil && waits.isEmpty)
+        #expect(waits.takeWait(7).count == WaitSet.Kind.allCases.count - 4)
+        for kind in [WaitSet.Kind.queue, .permit, .call, .exchange] { #expect(waits.take(kind, of: 7) != nil) }
+        #expect(waits.isEmpty)
     }
 
     @Test func allAreTakenAtTheEnd() {

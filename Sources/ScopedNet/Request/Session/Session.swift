@@ -1,4 +1,5 @@
 import HTTPTypes
+import Synchronization
 import SystemSupport
 
 /// Makes requests and sends them: an immutable configuration, a transport and an agent.
@@ -20,6 +21,8 @@ public final class Session: Sendable {
     let counter: StatisticsCounter
     /// Nil without a limit. Shared by derived sessions with the same.
     let rateLimiter: HostRateLimiter?
+    private let adapterCount = Atomic<Int>(0)
+    private let adapterList = Lock<[any Interceptor]>([])
     package let ticket = Census.ticket()
     package var transport: any Transport { link.transport }
     package var admission: AdmissionQueue { link.admission }
@@ -61,6 +64,9 @@ public final class Session: Sendable {
         let session = Session(
             configuration: derived, link: isSameTransport ? link : TransportLink(derived),
             limiter: derived.rateLimit == configuration.rateLimit ? rateLimiter : nil, counter: counter, origin: CodeOrigin(fileID, line))
+        let known = adapters
+        session.adapterList.withLock { $0 = known }
+        session.adapterCount.store(known.count, ordering: .releasing)
         session.warn(after: configuration.baseURL)
         return session
     }
@@ -70,6 +76,24 @@ public final class Session: Sendable {
 
     /// What the transport can do; nil with a custom one.
     public var capabilities: Capabilities? { transport.capabilities }
+
+    /// Changes every request that starts from now on, once for each run and before the cache is asked: a field, the URL, the body.
+    ///
+    /// ```swift
+    /// session.onRequest { $0.headers["X-Request-ID"] = UUID().uuidString }
+    /// ```
+    ///
+    /// The closure runs on the concurrency runtime, in the order of registration, before the interceptors of the options
+    /// (``RequestOptions/interceptors``); it lives as long as the session, so capture no owner. What it throws fails the run: a ``NetworkError`` as
+    /// it is, all else as the `underlying` of `interceptorFailed`. Sessions that are derived later (``with(_:)``) have the closures of this one.
+    public func onRequest(_ adapt: @escaping @Sendable (inout InterceptedRequest) throws -> Void) {
+        adapterList.withLock { $0.append(RequestAdapter(adapt: adapt)) }
+        adapterCount.add(1, ordering: .releasing)
+    }
+
+    /// True after ``onRequest(_:)``: one load for the sessions of all others.
+    var hasAdapters: Bool { adapterCount.load(ordering: .acquiring) > 0 }
+    var adapters: [any Interceptor] { hasAdapters ? adapterList.withLock { $0 } : [] }
 
     /// For daemons: stops taking requests, lets running ones finish or cancels them, and returns when thread and sockets are gone.
     ///

@@ -1,0 +1,124 @@
+import CleanSlate
+import Foundation
+import HTTPTypes
+import ScopedNetTestServer
+import Testing
+
+@testable import ScopedNet
+
+/// Interceptors at the end of their run: cancels, bags, time limits.
+@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct InterceptorEndTests {
+    /// One that waits until its task is cancelled.
+    private func waiting(_ begun: Latch, _ log: Gathered<String>) -> Intercepting {
+        Intercepting { request, _, next in
+            begun.open()
+            do { try await Task.sleep(for: .seconds(3600)) } catch { log.add("cancelled") }
+            // Too late: no exchange begins.
+            do { return try await next(request) } catch let error as NetworkError {
+                log.add("\(error.code)")
+                throw error
+            }
+        }
+    }
+
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func aCancelReachesInAtOnce(_ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire { wire async throws in
+            let (begun, log) = (Latch(), Gathered<String>())
+            let interceptor = waiting(begun, log)
+            let request = wire.get().interceptors(
+                call: place == .call ? [interceptor] : [], exchange: place == .exchange ? [interceptor] : [])
+            let ended = Latch()
+            let run = request.onSuccess { _ in Issue.record("called") }.onFailure { _ in Issue.record("called") }.onEnd { _ in ended.open()
+            }.start()
+            await begun.wait()
+            #expect(run.cancel() == .cancelled)
+            await ended.wait()
+            while log.all.count < 2 { await Task.yield() }
+            #expect(log.all == ["cancelled", "cancelled"] && wire.server.requests.isEmpty)
+        }
+    }
+
+    @Test func aBagsEndThrowsInNextAndSilencesTheWire() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", ScriptedResponse.ok("never").stalling(.beforeHead))
+            let log = Gathered<String>()
+            let spy = Intercepting { request, context, next in
+                do { return try await next(request) } catch let error as NetworkError {
+                    log.add("\(context.place) \(error.code) \(error.cancelReason.map { "\($0)" } ?? "-")")
+                    throw error
+                }
+            }
+            var bag: DeallocBag? = DeallocBag()
+            wire.get().interceptors(call: [spy], exchange: [spy]).onSuccess { _ in Issue.record("called") }.start(in: bag!)
+            try await wire.server.waitForRequests(1)
+            bag = nil
+            try await wire.server.waitForOpenConnections { $0 == 0 }
+            while log.all.count < 2 { await Task.yield() }
+            #expect(Set(log.all) == ["call cancelled owner released", "exchange cancelled owner released"], "\(log.all)")
+        }
+    }
+
+    @Test func oneThatNeverReturnsIsEndedByItsTimeout() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("there"))
+            let log = Gathered<String>()
+            let request = wire.get().options { $0.timeouts.interceptor = .milliseconds(30) }
+            let error = try await request.interceptors(call: [waiting(Latch(), log)]).failure()
+            #expect(error.code == .interceptorTimeout && error.isTimeout)
+            let late = Intercepting { request, _, next in
+                _ = try await next(request)
+                try await Task.sleep(for: .seconds(3600))
+                return try await next(request)
+            }
+            let second = try await wire.get().options { $0.timeouts.interceptor = .milliseconds(30) }.interceptors(exchange: [late])
+                .failure()
+            #expect(second.code == .interceptorTimeout)
+            let total = wire.get().timeout(.milliseconds(30)).interceptors(call: [waiting(Latch(), log)])
+            #expect(try await total.failure().code == .totalTimeout)
+            while log.all.count < 4 { await Task.yield() }
+        }
+    }
+
+    /// A time limit of the interceptor's own, around `next`: the exchange goes on for the run, which gets what the interceptor returns.
+    @Test func aCancelledTaskWaitsInNextNoLonger() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", ScriptedResponse.ok("late").delayed(by: .milliseconds(50)))
+            let value = try await wire.get().interceptors(exchange: [
+                Intercepting { request, _, next in
+                    let task = Task { try await next(request) }
+                    try await wire.server.waitForRequests(1)
+                    task.cancel()
+                    _ = try? await task.value
+                    return InterceptedResponse(status: 200, body: Data("early".utf8))
+                }
+            ]).value()
+            #expect(value == Data("early".utf8))
+        }
+    }
+
+    /// Many runs with interceptors in both places, cancelled at every moment: each ends once, and nothing is left.
+    @Test func cancelledAtAnyMoment() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("there"))
+            let pass = Intercepting { request, _, next in
+                await Task.yield()
+                let response = try await next(request)
+                await Task.yield()
+                return response
+            }
+            let session = wire.session.with { $0.options.interceptors = .init(call: [pass], exchange: [pass, pass]) }
+            var random = SeededGenerator(seed: 20)
+            for _ in 0..<200 {
+                let ends = Gathered<String>()
+                let ended = Latch()
+                let run = session.get(wire.url + "/").onSuccess { _ in ends.add("success") }.onFailure { ends.add("\($0.code)") }
+                    .onEnd { _ in ended.open() }.start()
+                for _ in 0..<Int.random(in: 0..<60, using: &random) { await Task.yield() }
+                _ = run.cancel()
+                await ended.wait()
+                #expect(ends.all.count <= 1 && ends.all.allSatisfy { $0 == "success" })
+            }
+        }
+    }
+}
