@@ -184,6 +184,7 @@ if buildsDemo {
 }
 
 if buildsAll {
+    dependencies.append(.package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"))
     targets += [
         // The library against scripted servers.
         .testTarget(
@@ -200,6 +201,14 @@ if buildsAll {
             name: "ConformanceClient",
             dependencies: ["ScopedNet", "Persistence", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Tests/ConformanceClient", swiftSettings: settings),
+        // A publisher over a request, with OpenCombine, which nothing else depends on.
+        .testTarget(
+            name: "OpenCombineTests",
+            dependencies: [
+                "CleanSlate", "ScopedNet", "ScopedNetTesting", "SystemSupport", .product(name: "OpenCombine", package: "OpenCombine"),
+            ],
+            swiftSettings: settings
+        ),
         // ScopedNet, the curl tool and URLSession with the same exchanges; URLSession is no dependency of anything else.
         .executableTarget(
             name: "Differential",

@@ -576,6 +576,7 @@ private struct Samples: Sendable {
             "RequestSamples.swift",
             "ServiceSamples.swift",
             "TestServerSamples.swift",
+            "../OpenCombineTests/PublisherSamples.swift",
         ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"
         for sample in try Self.samples(of: article) {

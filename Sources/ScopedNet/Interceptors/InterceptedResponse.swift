@@ -21,6 +21,8 @@ public struct InterceptedResponse: Sendable {
     public let source: ResponseSource
     /// The measurements of the last exchange; nil for a response that no server sent.
     public let metrics: TransferMetrics?
+    /// The exchange whose file or stream the body is; zero for a response that no server sent.
+    let exchange: UInt64
 
     /// Makes a response without asking a server.
     public init(status: Int, headers: HTTPFields = [:], body: Data = Data()) {
@@ -28,13 +30,15 @@ public struct InterceptedResponse: Sendable {
         self.body = .data(body)
         source = .interceptor
         metrics = nil
+        exchange = 0
     }
 
-    init(head: ResponseHead, body: Body, source: ResponseSource, metrics: TransferMetrics?) {
+    init(head: ResponseHead, body: Body, source: ResponseSource, metrics: TransferMetrics?, exchange: UInt64) {
         self.head = head
         self.body = body
         self.source = source
         self.metrics = metrics
+        self.exchange = exchange
     }
 
     /// The body in memory; empty for a file and a stream.

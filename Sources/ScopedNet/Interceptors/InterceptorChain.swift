@@ -27,7 +27,8 @@ final class InterceptorChain: Cancellable {
         case abandoned
         /// The interceptors have ended while the exchange goes on.
         case ahead(Turn)
-        case ended
+        /// With the error that `next` throws from here on, where it was ended.
+        case ended((any Error)?)
     }
 
     private let state = Lock(State.idle)
@@ -77,37 +78,64 @@ final class InterceptorChain: Cancellable {
                 state = .deciding(then)
                 return (nil, nil)
             case .ahead(let turn):
-                state = .ended
+                state = .ended(nil)
                 return (nil, turn)
-            case .idle, .deciding, .ended: return (nil, nil)
+            // Ended since the run has asked: it waits for a turn all the same.
+            case .ended(let error): return (nil, .fail(error ?? ending()))
+            case .idle, .deciding: return (nil, nil)
             }
         }
         waiter?.resume(returning: result)
         if let turn { then(turn) }
     }
 
-    /// The run is over, or goes on without the interceptors: their task is cancelled, and `next` throws.
+    /// The run is over: the task is cancelled, and `next` throws.
     func cancel() { cancel(ending()) }
 
-    func cancel(_ error: NetworkError) {
-        let (old, waiter) = state.withLock { state -> (State, Waiter?) in
-            defer { state = .ended }
-            if case .proceeding(let waiter) = state { return (state, waiter) }
-            return (state, nil)
+    /// Its owner has gone, and the run goes on for others: `next` throws, where an interceptor waits in it.
+    func silence() {
+        let isWaiting = state.withLock { state in
+            switch state {
+            case .proceeding, .abandoned: true
+            case .idle, .deciding, .ahead, .ended: false
+            }
         }
-        // Released here, outside the lock.
-        _ = old
-        waiter?.resume(returning: .failure(error))
+        if isWaiting { cancel(ending()) }
+    }
+
+    func cancel(_ error: NetworkError) {
+        let old = state.withLock { state in
+            let old = state
+            if case .ended = old { return old }
+            state = .ended(error)
+            return old
+        }
+        switch old {
+        case .proceeding(let waiter): waiter.resume(returning: .failure(error))
+        // A run that waits for its turn still gets it; one that is over has taken the wait away.
+        case .deciding(let then): then(.fail(error))
+        case .idle, .abandoned, .ahead, .ended: break
+        }
         call.cancel()
     }
 
     // MARK: The interceptors' side
 
     private func pass(_ request: InterceptedRequest, from index: Int) async throws -> InterceptedResponse {
-        guard isOpen, mayGoOn() else { throw ending() }
+        if let error = refusal { throw error }
         guard index < interceptors.count else { return try await proceed(request) }
         let next = InterceptedRequest.Next { [self] request in try await pass(request, from: index + 1) }
         return try await interceptors[index].intercept(request, context: context, next: next)
+    }
+
+    /// The error of a call that comes too late.
+    private var refusal: (any Error)? {
+        let (isOver, error) = state.withLock { state -> (Bool, (any Error)?) in
+            if case .ended(let error) = state { return (true, error) }
+            return (false, nil)
+        }
+        if isOver { return error ?? ending() }
+        return mayGoOn() ? nil : ending()
     }
 
     private enum Entry {
@@ -139,7 +167,8 @@ final class InterceptorChain: Cancellable {
                 state = .proceeding(waiter)
                 return .waiting(then)
             case .proceeding, .abandoned: return .refused(NetworkError.calledTwice)
-            case .idle, .ahead, .ended: return .refused(ending())
+            case .ended(let error): return .refused(error ?? ending())
+            case .idle, .ahead: return .refused(ending())
             }
         }
     }
@@ -158,7 +187,7 @@ final class InterceptorChain: Cancellable {
         let (then, waiter) = state.withLock { state -> ((@Sendable (Turn) -> Void)?, Waiter?) in
             switch state {
             case .deciding(let then):
-                state = .ended
+                state = .ended(nil)
                 return (then, nil)
             // It has returned while a task of its own still waits in `next`.
             case .proceeding(let waiter):

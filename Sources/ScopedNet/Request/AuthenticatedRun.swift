@@ -62,7 +62,7 @@ extension AuthenticatedRun {
 
     /// Network thread, with the head. Nil: it is no challenge, or one that is not answered.
     func challengeDestination(_ head: ResponseHead) -> BodyDestination? {
-        guard let state = authentication, state.leadsOn(head, exchange, mayAsk: !isMuted) else { return nil }
+        guard let state = authentication, state.leadsOn(head, exchanges.located, mayAsk: !isMuted) else { return nil }
         // The handler may want it delivered, and then it is wanted whole.
         return .memoryPrefix(
             limit: template.options.validation.accepts(head.status) ? template.options.limits.bodyBytes : template.errorBodyBytes)
@@ -73,7 +73,7 @@ extension AuthenticatedRun {
         let source = receiving.source
         let isChallenged = source != .cache && !state.isDeclined && (head.status == 401 || head.status == 407)
         let step = state.received(
-            head, exchange, from: source, mayAsk: !isMuted, mayAskServer: template.options.cache.read != .only)
+            head, exchanges.located, from: source, mayAsk: !isMuted, mayAskServer: template.options.cache.read != .only)
         if isChallenged { StepDoor.pass(.challengeDecided, id) }
         return carryOut(step, isChallenged ? head : nil, head, result, &input)
     }

@@ -121,7 +121,11 @@ extension JudgedRun {
             let file = FileSink(place)
             return (.file(file), file)
         }
-        return (decoder.wantsBody ? .memory(limit: template.options.limits.bodyBytes) : .memoryPrefix(limit: 0, isWanted: true), nil)
+        // Interceptors get it also where the value is made without.
+        return (
+            decoder.wantsBody || interception != nil
+                ? .memory(limit: template.options.limits.bodyBytes) : .memoryPrefix(limit: 0, isWanted: true), nil
+        )
     }
 
     /// The body goes to a file, or went there.

@@ -65,5 +65,5 @@ package final class RequestTemplate: Sendable {
 
 extension HTTPField.Name {
     /// draft-ietf-httpapi-idempotency-key-header. The name is a token, so there is no other.
-    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key") ?? .via
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key") ?? .via
 }

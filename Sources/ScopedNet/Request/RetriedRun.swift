@@ -23,9 +23,12 @@ extension RetriedRun {
     private var retryFacts: RetryPlanner.Facts {
         let now = session.timing.now()
         let isMoreThanOnce = template.options.retry.maxAttempts > 1
+        // As the server has got it.
+        let sent = exchanges.sent
         return RetryPlanner.Facts(
             attempt: exchange.attempt, startedAt: startedAt, now: now, deadline: exchange.deadline,
-            silentReconnects: sending.silentReconnects, isIdempotent: template.isIdempotent(exchange.method),
+            silentReconnects: sending.silentReconnects,
+            isIdempotent: sent.method.isIdempotent || sent.headers.fields.contains(.idempotencyKey),
             isBodyReplayable: canReplayBody, hasStream: hasStream, random01: session.random(),
             budget: isMoreThanOnce
                 ? session.admission.retryBudget(exchanges.sentURL.originID, now: .nanoseconds(Int64(clamping: now))) : nil,

@@ -56,8 +56,8 @@ package struct RunMachine: Hashable, Sendable {
         case (.created, .began(.call)): .interceptCall
         case (.created, .began(.request)), (.interceptCall, .began(.request)), (.claimTarget, .done): .authorize
         case (.created, .began(.download)), (.interceptCall, .began(.download)): .claimTarget
-        // An interceptor of the call has answered.
-        case (.interceptCall, .answered): .judge(after: nil)
+        // An interceptor of the call has answered, outside of challenges and redirects.
+        case (.interceptCall, .answered): .judge(after: .interception)
         case (.created, .began(.refresh)): .condition
         case (.authorize, .changed(let elsewhere)): .consultCache(elsewhere: elsewhere)
         default: nil
@@ -125,6 +125,7 @@ package struct RunMachine: Hashable, Sendable {
         case .changed(let elsewhere): .consultCache(elsewhere: elsewhere)
         // An interceptor of the call sends another request.
         case .began(.request): .authorize
+        case .began(.download): .claimTarget
         case .retried: .backOff
         case .found: .serve
         case .answered: .judge(after: nil)
@@ -145,6 +146,8 @@ package struct RunMachine: Hashable, Sendable {
         // The interceptors of the call have an answer to the error, or send another request.
         case (.fail, .answered): .judge(after: .interception)
         case (.fail, .began(.request)): .authorize
+        // Its target was in use, or could not be opened.
+        case (.fail, .began(.download)): .claimTarget
         default: nil
         }
     }

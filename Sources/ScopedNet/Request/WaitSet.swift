@@ -37,6 +37,8 @@ struct WaitSet {
 
     mutating func take(_ kind: Kind, of number: UInt64) -> (any Cancellable)? { items.removeValue(forKey: Key(kind: kind, number: number)) }
 
+    func item(_ kind: Kind, of number: UInt64) -> (any Cancellable)? { items[Key(kind: kind, number: number)] }
+
     /// All that one wait has.
     mutating func takeWait(_ number: UInt64) -> [any Cancellable] {
         items.isEmpty ? [] : Kind.allCases.compactMap { $0.isPartOfWait ? take($0, of: number) : nil }

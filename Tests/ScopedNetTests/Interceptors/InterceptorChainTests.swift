@@ -131,8 +131,8 @@ import Testing
         side.chain.cancel()
         await thrown.wait()
         #expect(!side.chain.isOpen)
-        // Of no effect any more.
-        side.chain.respond(.success(InterceptedResponse(status: 200))) { _ in Issue.record("called") }
+        // A run that waits for it all the same is not left to wait.
+        #expect(await side.respond(200) == "fail shutdown")
     }
 
     @Test func nothingIsAskedForARunThatIsOver() async {

@@ -77,6 +77,14 @@ struct RedirectPlannerTests {
         #expect(error.code == code)
     }
 
+    @Test(
+        "other schemes are not followed",
+        arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "javascript:alert(1)", "data:text/plain,x"])
+    func otherSchemes(_ location: String) throws {
+        guard case .fail(let error) = step(try planner(), 302, to: location) else { throw TestIssue(text: "followed \(location)") }
+        #expect([.redirectRefused, .badResponse].contains(error.code))
+    }
+
     @Test("too many are too many")
     func tooMany() throws {
         let visits = (0..<3).map { RedirectPolicy.Context.Visit(method: .get, url: "https://h.test/\($0)") }

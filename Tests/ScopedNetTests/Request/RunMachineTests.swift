@@ -116,9 +116,10 @@ struct RunMachineTests {
     func call() {
         #expect(steps(.began(.call), .began(.request)) == [.interceptCall, .authorize])
         #expect(steps(.began(.call), .began(.download)) == [.interceptCall, .claimTarget])
-        #expect(steps(.began(.call), .answered) == [.interceptCall, .judge(after: nil)])
+        #expect(steps(.began(.call), .answered) == [.interceptCall, .judge(after: .interception)])
         #expect(steps(.began(.request), .failed, .answered) == [.authorize, .fail, .judge(after: .interception)])
         #expect(steps(.began(.request), .failed, .began(.request)) == [.authorize, .fail, .authorize])
+        #expect(steps(.began(.download), .failed, .began(.download)) == [.claimTarget, .fail, .claimTarget])
         var machine = judging()
         #expect(machine.handle(.declined(.interception)) == .judge(after: .interception))
         #expect(machine.handle(.began(.request)) == .authorize)

@@ -110,6 +110,49 @@ import Testing
         }
     }
 
+    /// A body that can be read once: `next` says so, and the interceptor has the first response still.
+    @Test func aRefusedRepetitionLeavesTheFirstResponse() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .status(503))
+            let refusals = Gathered<NetworkError.Code>()
+            let stubborn = Intercepting { request, _, next in
+                let first = try await next(request)
+                for _ in 0..<3 {
+                    do { return try await next(request) } catch let error as NetworkError { refusals.add(error.code) }
+                }
+                return first
+            }
+            for place in 0..<2 {
+                let body = AsyncStream {
+                    $0.yield(Data("x".utf8)); $0.finish()
+                }
+                let response = try await wire.session.upload(wire.url + "/", from: body).validate(.any)
+                    .interceptors(call: place == 0 ? [stubborn] : [], exchange: place == 1 ? [stubborn] : []).response()
+                #expect(response.status == 503)
+            }
+            #expect(refusals.all == [NetworkError.Code](repeating: .bodyNotReplayable, count: 6) && wire.server.requests.count == 2)
+        }
+    }
+
+    /// A URL that is none: `next` says so, and another one may be tried.
+    @Test func aRequestThatCannotBeSentIsRefusedByNext() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("there"))
+            let codes = Gathered<NetworkError.Code>()
+            let trying = Intercepting { request, _, next in
+                for url in ["ftp://127.0.0.1/", "http://", "http://a b/"] {
+                    var bad = request
+                    bad.url = url
+                    do { return try await next(bad) } catch let error as NetworkError { codes.add(error.code) }
+                }
+                return try await next(request)
+            }
+            #expect(try await wire.get().interceptors(exchange: [trying]).value() == Data("there".utf8))
+            #expect(try await wire.get().interceptors(call: [trying]).value() == Data("there".utf8))
+            #expect(codes.all == [.unsupportedScheme, .invalidURL, .invalidURL, .unsupportedScheme, .invalidURL, .invalidURL])
+        }
+    }
+
     /// A retry policy of the request still rules what they throw.
     @Test func theErrorOfAnExchangeIsTheirsToChange() async throws {
         struct Odd: Error {}

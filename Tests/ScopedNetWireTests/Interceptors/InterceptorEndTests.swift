@@ -76,7 +76,6 @@ import Testing
             #expect(second.code == .interceptorTimeout)
             let total = wire.get().timeout(.milliseconds(30)).interceptors(call: [waiting(Latch(), log)])
             #expect(try await total.failure().code == .totalTimeout)
-            while log.all.count < 4 { await Task.yield() }
         }
     }
 

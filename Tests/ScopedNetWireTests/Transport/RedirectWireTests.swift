@@ -125,26 +125,6 @@ struct RedirectWireTests {
         }
     }
 
-    @Test func circlesAreNoticed() async throws {
-        try await withWire { wire async throws in
-            wire.server.on("/a", .redirect(to: "/b"))
-            wire.server.on("/b", .redirect(to: "/a"))
-            let error = try await wire.get("/a").failure()
-            #expect(error.code == .redirectLoop)
-            #expect(wire.server.requests.count == 2)
-        }
-    }
-
-    @Test(arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "javascript:alert(1)", "data:text/plain,x"])
-    func otherSchemesAreRefused(_ location: String) async throws {
-        try await withWire { wire async throws in
-            wire.server.on("/", .redirect(to: location))
-            let error = try await wire.get().failure()
-            #expect([.redirectRefused, .badResponse].contains(error.code), "\(error)")
-            #expect(error.response?.status == 302)
-        }
-    }
-
     @Test func encryptionIsNotGivenUp() async throws {
         let authority = try TestAuthority()
         try await withLoopbackServer { plain async throws in

@@ -89,28 +89,6 @@ struct RetryWireTests {
         }
     }
 
-    @Test func retryAfterAsADate() async throws {
-        try await withRetries(RetryPolicy(maxAttempts: 2, backoffBase: .milliseconds(1))) { wire, recorder async throws in
-            wire.server.enqueue(
-                .status(503).header("Date", "Tue, 01 Jan 2030 00:00:00 GMT").header("Retry-After", "Tue, 01 Jan 2030 00:00:01 GMT"))
-            wire.server.on("/", .ok())
-            _ = try await wire.send()
-            await wire.agent.waitUntilIdle()
-            let waits = recorder.events.compactMap { if case .retryDecided(_, let after) = $0 { after } else { nil } }
-            #expect(waits.first.map { $0 >= .seconds(1) && $0 < .seconds(60) } == true, "\(waits)")
-        }
-    }
-
-    @Test func aRetryAfterThatIsTooLongEndsIt() async throws {
-        try await withRetries { wire, recorder async throws in
-            wire.server.on("/", .status(503).header("Retry-After", "86400"))
-            _ = try await wire.get().failure()
-            await wire.agent.waitUntilIdle()
-            #expect(recorder.retryDecisions == ["Retry-After is too long: stop"])
-            #expect(wire.server.requests.count == 1)
-        }
-    }
-
     @Test func theBudgetHoldsBackAStorm() async throws {
         try await withRetries(RetryPolicy(maxAttempts: 4, backoffBase: .milliseconds(1))) { wire, recorder async throws in
             wire.server.on("/", .status(503))
