@@ -69,24 +69,22 @@ final class InterceptorChain: Cancellable {
 
     /// Hands the response back to the one that has called `next`. As ``begin(_:then:)``.
     func respond(_ result: Result<InterceptedResponse, any Error>, then: @escaping @Sendable (Turn) -> Void) {
-        let (waiter, turn) = state.withLock { state -> (Waiter?, Turn?) in
+        let old = state.withLock { state in
+            let old = state
             switch state {
-            case .proceeding(let waiter):
-                state = .deciding(then)
-                return (waiter, nil)
-            case .abandoned:
-                state = .deciding(then)
-                return (nil, nil)
-            case .ahead(let turn):
-                state = .ended(nil)
-                return (nil, turn)
-            // Ended since the run has asked: it waits for a turn all the same.
-            case .ended(let error): return (nil, .fail(error ?? ending()))
-            case .idle, .deciding: return (nil, nil)
+            case .proceeding, .abandoned: state = .deciding(then)
+            case .ahead: state = .ended(nil)
+            case .idle, .deciding, .ended: break
             }
+            return old
         }
-        waiter?.resume(returning: result)
-        if let turn { then(turn) }
+        switch old {
+        case .proceeding(let waiter): waiter.resume(returning: result)
+        case .ahead(let turn): then(turn)
+        // Ended since the run has asked: it waits for a turn all the same.
+        case .ended(let error): then(.fail(error ?? ending()))
+        case .idle, .deciding, .abandoned: break
+        }
     }
 
     /// The run is over: the task is cancelled, and `next` throws.
@@ -141,6 +139,8 @@ final class InterceptorChain: Cancellable {
     private enum Entry {
         case waiting(@Sendable (Turn) -> Void)
         case refused(any Error)
+        /// The run is over, or the interceptors are.
+        case late
     }
 
     private func proceed(_ request: InterceptedRequest) async throws -> InterceptedResponse {
@@ -149,6 +149,7 @@ final class InterceptorChain: Cancellable {
                 switch enter(waiter) {
                 case .waiting(let then): then(.send(request))
                 case .refused(let error): waiter.resume(returning: .failure(error))
+                case .late: waiter.resume(returning: .failure(ending()))
                 }
             }
         } onCancel: {
@@ -167,8 +168,8 @@ final class InterceptorChain: Cancellable {
                 state = .proceeding(waiter)
                 return .waiting(then)
             case .proceeding, .abandoned: return .refused(NetworkError.calledTwice)
-            case .ended(let error): return .refused(error ?? ending())
-            case .idle, .ahead: return .refused(ending())
+            case .ended(let error?): return .refused(error)
+            case .idle, .ahead, .ended(nil): return .late
             }
         }
     }

@@ -99,23 +99,13 @@ struct ExchangeBuilder {
     mutating func replace(_ url: RequestURL, _ method: HTTPRequest.Method, _ headers: HeaderBlock, _ body: RequestBody?) {
         uncached = nil
         let repeatsSilently = template.repeatsSilently(method)
-        change {
-            $0.url = url
-            $0.method = method
-            $0.headers = headers
-            $0.body = body
-            $0.repeatsSilently = repeatsSilently
-        }
+        change { $0.ask(url, method, headers, body, repeatsSilently: repeatsSilently) }
     }
 
     /// Sends this in the place of the present exchange, which stays as it is for all that comes after it.
     mutating func intercept(_ url: RequestURL, _ method: HTTPRequest.Method, _ headers: HeaderBlock, _ body: RequestBody?) {
         var parts = Parts(current)
-        parts.url = url
-        parts.method = method
-        parts.headers = headers
-        parts.body = body
-        parts.repeatsSilently = template.repeatsSilently(method)
+        parts.ask(url, method, headers, body, repeatsSilently: template.repeatsSilently(method))
         intercepted = make(parts, id: id)
     }
 
@@ -133,13 +123,7 @@ struct ExchangeBuilder {
     mutating func redirect(to url: RequestURL, _ method: HTTPRequest.Method, _ headers: HeaderBlock, _ body: RequestBody?) {
         uncached = nil
         let repeatsSilently = template.repeatsSilently(method)
-        next {
-            $0.url = url
-            $0.method = method
-            $0.headers = headers
-            $0.body = body
-            $0.repeatsSilently = repeatsSilently
-        }
+        next { $0.ask(url, method, headers, body, repeatsSilently: repeatsSilently) }
     }
 
     /// The same once more with other fields of the request's own: the answer to a challenge, or the question for a whole file.
@@ -191,6 +175,17 @@ struct ExchangeBuilder {
         var attempt = 1
         var repeatsSilently: Bool
         var deadline: UInt64?
+
+        /// Another request in the place of this one.
+        mutating func ask(
+            _ url: RequestURL, _ method: HTTPRequest.Method, _ headers: HeaderBlock, _ body: RequestBody?, repeatsSilently: Bool
+        ) {
+            self.url = url
+            self.method = method
+            self.headers = headers
+            self.body = body
+            self.repeatsSilently = repeatsSilently
+        }
 
         init(_ template: RequestTemplate) {
             url = template.url

@@ -7,7 +7,9 @@ extension InterceptedRun {
     // MARK: The call
 
     /// True where interceptors of the call have to be asked. A refresh begins behind them: its request is what they have made.
-    var mayIntercept: Bool { !isRefresh && (template.options.interceptorBox != nil || session.hasAdapters) && !callInterceptors.isEmpty }
+    var mayIntercept: Bool {
+        !isRefresh && (session.hasAdapters || template.options.interceptorBox?.interceptors.call.isEmpty == false)
+    }
 
     private var callInterceptors: [any Interceptor] { session.adapters + (template.options.interceptorBox?.interceptors.call ?? []) }
 

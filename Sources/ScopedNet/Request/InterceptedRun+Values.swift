@@ -76,15 +76,17 @@ extension InterceptedRun {
         receiving.isTypeRefused = false
         let head = isDecoded ? response.head.withoutCoding : response.head
         input.result = TransferResult(head: head, body: response.data)
-        // One that is not accepted is an error, and reaches nobody else.
-        guard template.options.validation.accepts(head.status) else { return .answered }
-        feed?.pushHead(head, from: self, batch: .direct)
-        if let stream {
-            interception?.hasReader = true
-            if !response.data.isEmpty { _ = response.data.withUnsafeBytes { stream.offer($0) } }
-            stream.finish(nil)
-        }
+        // `accept` tells of the head, as of each that no server has sent.
+        fill(response.data, head)
         return .answered
+    }
+
+    /// The reader of a stream gets the body of a response that is accepted, and its end.
+    private func fill(_ body: Data, _ head: ResponseHead) {
+        guard let stream, template.options.validation.accepts(head.status) else { return }
+        interception?.hasReader = true
+        if !body.isEmpty { _ = body.withUnsafeBytes { stream.offer($0) } }
+        stream.finish(nil)
     }
 
     /// Takes over what an interceptor has made of a response. `shown` is the one it got from the last call of `next`; nil where that threw.
@@ -106,6 +108,11 @@ extension InterceptedRun {
                 // A 304 that the cache has asked for, and the rest of a body that it has the beginning of, are the cache's to use.
                 leaveCache()
             }
+            let isTold = receiving.source != .network || result.head != nil && receiving.bodyIsValue
+            if !isTold, template.options.validation.accepts(response.head.status) {
+                feed?.pushHead(response.head, from: self, batch: .direct)
+            }
+            fill(data, response.head)
             result.body = data
         case .file, .stream:
             // The file of an earlier exchange is gone, and what follows is not its content.

@@ -234,6 +234,43 @@ import Testing
         }
     }
 
+    /// The reader of a stream gets the answer that takes the place of an error, and is not left to wait.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func theAnswerToAnErrorReachesTheReaderOfAStream(_ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire { wire async throws in
+            let fallback = Intercepting { request, _, next in
+                do { return try await next(request) } catch { return InterceptedResponse(status: 200, body: Data("made".utf8)) }
+            }
+            let session = wire.session.with {
+                $0.options.interceptors = place == .call ? .init(call: [fallback]) : .init(exchange: [fallback])
+            }
+            var text = Data()
+            for try await piece in try await session.stream("http://127.0.0.1:1/").bytes { text.append(piece) }
+            #expect(text == Data("made".utf8))
+        }
+    }
+
+    /// Made without a server, in the place of an error, or of a refusal: the head is told once.
+    @Test func theHeadOfAnAnswerIsToldOnce() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .status(404))
+            let heads = Gathered<Int>()
+            let made = Intercepting { _, _, _ in InterceptedResponse(status: 201) }
+            let saving = Intercepting { request, _, next in
+                _ = try? await next(request)
+                return InterceptedResponse(status: 202, body: Data("saved".utf8))
+            }
+            for (url, one) in [(wire.url + "/", made), ("http://127.0.0.1:1/", saving), (wire.url + "/", saving)] {
+                for place in [InterceptedRequest.Context.Place.call, .exchange] {
+                    _ = try await wire.session.request(url).onResponseHead { heads.add($0.status) }
+                        .interceptors(call: place == .call ? [one] : [], exchange: place == .exchange ? [one] : []).value()
+                }
+            }
+            await wire.agent.waitUntilIdle()
+            #expect(heads.all == [201, 201, 202, 202, 202, 202])
+        }
+    }
+
     /// A field that the interceptor sets for its second call is its own, and not the jar's.
     @Test func aCookieOfTheInterceptorsIsNotTheJars() async throws {
         try await withWire {
