@@ -14,10 +14,10 @@ configuration() {
     case $1 in
         debug)
             environment=(SCOPEDNET_ALL=1) options=(--enable-all-traits)
-            # A fifth of the compiler's time, for what only an editor and a debugger read. Elsewhere the build is also that of `swift test`.
-            if [ -n "${CI:-}" ]; then options+=(--disable-index-store -debug-info-format none); fi
+            # What only a debugger reads costs compiler time. Elsewhere the build is also that of `swift test`. The index stays: XCTest finds its tests there.
+            if [ -n "${CI:-}" ]; then options+=(-debug-info-format none); fi
             ;;
-        thread) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-tsan --disable-index-store --sanitize=thread) ;;
+        thread) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-tsan --sanitize=thread) ;;
         address) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-asan -c release -Xswiftc -enable-testing --sanitize=address) ;;
         release) environment=("${lean[@]}") options=(--force-resolved-versions --scratch-path .build-lean -c release -Xswiftc -enable-testing) ;;
     esac
