@@ -118,6 +118,8 @@ if !leanBuild {
     products += [
         .library(name: "ScopedNetTestServer", targets: ["ScopedNetTestServer"]),
         .library(name: "ScopedNetService", targets: ["ScopedNetService"]),
+        .library(name: "ScopedNetTracing", targets: ["ScopedNetTracing"]),
+        .library(name: "ScopedNetMetrics", targets: ["ScopedNetMetrics"]),
         .executable(name: "scopednet", targets: ["ScopedNetTool"]),
     ]
     dependencies += [
@@ -126,6 +128,8 @@ if !leanBuild {
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
     ]
     targets += [
         .target(
@@ -145,6 +149,21 @@ if !leanBuild {
             name: "ScopedNetService",
             dependencies: [
                 "ScopedNet", "Reachability", "SystemSupport", serviceLifecycle, .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ScopedNetTracing",
+            dependencies: [
+                "ScopedNet", product("Tracing", "swift-distributed-tracing", "Tracing"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ScopedNetMetrics",
+            dependencies: [
+                "ScopedNet", product("Metrics", "swift-metrics", "Metrics"), .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
@@ -201,6 +220,20 @@ if buildsAll {
             name: "ConformanceClient",
             dependencies: ["ScopedNet", "Persistence", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Tests/ConformanceClient", swiftSettings: settings),
+        // A layer as somebody outside of the package writes it: what is not public does not compile here.
+        .testTarget(
+            name: "LayerTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting"], packageAccess: false, swiftSettings: settings
+        ),
+        // Spans and metrics, with the backends that both packages bring along for tests.
+        .testTarget(
+            name: "ScopedNetObservabilityTests",
+            dependencies: [
+                "CleanSlate", "Persistence", "ScopedNet", "ScopedNetMetrics", "ScopedNetTesting", "ScopedNetTracing", "ScopedNetTestServer",
+                .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "Logging", package: "swift-log"),
+                product("InMemoryTracing", "swift-distributed-tracing", "Tracing"), product("MetricsTestKit", "swift-metrics", "Metrics"),
+            ],
+            swiftSettings: settings
+        ),
         // A publisher over a request, with OpenCombine, which nothing else depends on.
         .testTarget(
             name: "OpenCombineTests",
@@ -311,7 +344,7 @@ if let wanted = Context.environment["SCOPEDNET_TESTS"] {
 
 var defaultTraits: Set<String> = ["Brotli", "Zstd"]
 if buildsDemo { defaultTraits.insert("TestServer") }
-if buildsAll { defaultTraits.formUnion(["ServiceLifecycle", "Encryption", "CommandLineTool", "TestServerTLS"]) }
+if buildsAll { defaultTraits.formUnion(["ServiceLifecycle", "Encryption", "CommandLineTool", "TestServerTLS", "Tracing", "Metrics"]) }
 
 let package = Package(
     name: "ScopedNet",
@@ -322,6 +355,8 @@ let package = Package(
         .trait(name: "ServiceLifecycle", description: "The services of ScopedNetService (needs swift-service-lifecycle)."),
         .trait(name: "Encryption", description: "Seal stores and caches on disk: AESGCMSealing in Persistence (needs libssl-dev)."),
         .trait(name: "CommandLineTool", description: "The scopednet command (needs swift-argument-parser)."),
+        .trait(name: "Tracing", description: "The spans of ScopedNetTracing (needs swift-distributed-tracing)."),
+        .trait(name: "Metrics", description: "The metrics of ScopedNetMetrics (needs swift-metrics)."),
         .trait(name: "TestServer", description: "The loopback server of ScopedNetTestServer (needs swift-nio)."),
         .trait(
             name: "TestServerTLS", description: "TLS and HTTP/2 in ScopedNetTestServer (needs swift-nio-ssl and swift-nio-http2).",

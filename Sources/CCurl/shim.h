@@ -86,6 +86,9 @@ static inline CURLcode scurl_get_long(CURL *_Nonnull easy, CURLINFO info, long *
 static inline CURLcode scurl_get_off(CURL *_Nonnull easy, CURLINFO info, curl_off_t *_Nonnull value) {
     return (curl_easy_getinfo)(easy, info, value);
 }
+static inline CURLcode scurl_get_socket(CURL *_Nonnull easy, curl_socket_t *_Nonnull value) {
+    return (curl_easy_getinfo)(easy, CURLINFO_ACTIVESOCKET, value);
+}
 static inline CURLcode scurl_get_string(CURL *_Nonnull easy, CURLINFO info, const char *_Nullable *_Nonnull value) {
     return (curl_easy_getinfo)(easy, info, value);
 }

@@ -550,6 +550,7 @@ private struct Samples: Sendable {
                 "GettingStarted.md",
                 "Hooks.md",
                 "Interceptors.md",
+                "Layers.md",
                 "Lifetimes.md",
                 "Limits.md",
                 "Responses.md",
@@ -577,6 +578,8 @@ private struct Samples: Sendable {
             "ServiceSamples.swift",
             "TestServerSamples.swift",
             "../OpenCombineTests/PublisherSamples.swift",
+            "../LayerTests/LayerSamples.swift",
+            "../ScopedNetObservabilityTests/ObservabilitySamples.swift",
         ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"
         for sample in try Self.samples(of: article) {

@@ -128,12 +128,12 @@ import Testing
         request.arm { handlers in
             for number in 0..<3 {
                 let lane = number == 1 ? other : nil
-                handlers.head.append(Callback(lane: lane, origin: origin) { _ in record.reach() })
-                handlers.received.append(Callback(lane: lane, origin: origin) { _ in record.reach() })
-                handlers.success.append(Callback(lane: lane, origin: origin) { _ in record.reach() })
-                handlers.failure.append(Callback(lane: lane, origin: origin) { _ in record.reach() })
+                handlers.head.append(CallbackHandler(lane: lane, origin: origin) { _ in record.reach() })
+                handlers.received.append(CallbackHandler(lane: lane, origin: origin) { _ in record.reach() })
+                handlers.success.append(CallbackHandler(lane: lane, origin: origin) { _ in record.reach() })
+                handlers.failure.append(CallbackHandler(lane: lane, origin: origin) { _ in record.reach() })
             }
-            handlers.end.append(Callback(lane: nil, origin: origin) { _ in record.end() })
+            handlers.end.append(CallbackHandler(lane: nil, origin: origin) { _ in record.end() })
         }
         return request
     }

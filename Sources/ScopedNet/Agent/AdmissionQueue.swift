@@ -14,6 +14,8 @@ package final class AdmissionQueue: Sendable {
 
     private struct State {
         var queue: PendingQueue<Waiter, AdmissionKey>
+        /// The origins with a limit of their own: the number of one without URLs would be forgotten.
+        var limitedOrigins: [UInt32: OriginKey] = [:]
         var budgets: [UInt32: RetryPolicy.Budget] = [:]
         /// How many budgets there may be before those that are full are dropped.
         var budgetBound = 1024
@@ -114,6 +116,24 @@ package final class AdmissionQueue: Sendable {
             return state.queue.setLimit(host: key, limit, now: now)
         }
         for waiter in next { grant(waiter.run) }
+    }
+
+    /// At most so many requests to an origin at once, whatever they share; nil for what the settings say.
+    func setLimit(_ limit: Int?, of origin: OriginKey) {
+        let now = now
+        let (next, old) = state.withLock { state -> ([Waiter], OriginKey?) in
+            let old = state.limitedOrigins[origin.id]
+            state.limitedOrigins[origin.id] = limit == nil ? nil : origin
+            let key = AdmissionKey(origin: origin.id, sharesConnection: true)
+            return (state.queue.setCommonLimit(host: key, limit.map { max(1, $0) }, now: now), old)
+        }
+        // Its last reference may be this one, and it has a table of its own to leave.
+        _ = old
+        for waiter in next { grant(waiter.run) }
+    }
+
+    func limit(ofOrigin origin: OriginKey) -> Int? {
+        state.withLock { $0.queue.commonLimit(ofHost: AdmissionKey(origin: origin.id, sharesConnection: true)) }
     }
 
     /// The limit of an origin in streams; nil where it is not known to speak HTTP/2.

@@ -9,6 +9,8 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
         var active: Int32 = 0
         /// The host's own limit, or ``HostTable/noLimit``.
         var limit = HostTable.noLimit
+        /// The limit that holds for this host and its sibling together, in place of all others, or ``HostTable/noLimit``.
+        fileprivate(set) var commonLimit = HostTable.noLimit
         /// The slot of the host that this one shares its limit with, as long as neither has one of its own; -1 for none.
         fileprivate(set) var sibling: Int32 = -1
         var waiting = WaitingLists()
@@ -76,6 +78,7 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
         if let other = sibling?(host), let known = indices[other] {
             slots[Int(index)].sibling = known
             slots[Int(known)].sibling = index
+            slots[Int(index)].commonLimit = slots[Int(known)].commonLimit
         }
         return index
     }
@@ -83,15 +86,25 @@ struct HostTable<Host: Hashable & Sendable>: Sendable {
     /// The number of items that count against the limit of a host.
     func load(of index: Int32) -> Int {
         let slot = slots[Int(index)]
-        guard slot.sibling != Self.none, slot.limit == Self.noLimit, slots[Int(slot.sibling)].limit == Self.noLimit else {
-            return Int(slot.active)
-        }
-        return Int(slot.active) + Int(slots[Int(slot.sibling)].active)
+        guard slot.sibling != Self.none else { return Int(slot.active) }
+        let isShared =
+            slot.commonLimit != Self.noLimit || slot.limit == Self.noLimit && slots[Int(slot.sibling)].limit == Self.noLimit
+        return Int(slot.active) + (isShared ? Int(slots[Int(slot.sibling)].active) : 0)
+    }
+
+    /// Sets the limit of a host and its sibling together. Both are remembered until it is taken away.
+    mutating func setCommonLimit(_ limit: Int32, of host: Host) -> Int32 {
+        let index = makeIndex(of: host)
+        if let other = sibling?(host) { slots[Int(makeIndex(of: other))].commonLimit = limit }
+        slots[Int(index)].commonLimit = limit
+        return index
     }
 
     /// Lets a host that has nothing to do be forgotten, a little later.
     mutating func releaseIfIdle(_ index: Int32) {
-        guard slots[Int(index)].active == 0, slots[Int(index)].waiting.count == 0 else { return }
+        guard slots[Int(index)].active == 0, slots[Int(index)].waiting.count == 0, slots[Int(index)].commonLimit == Self.noLimit else {
+            return
+        }
         if slots[Int(index)].ring == Self.noRing { link(index, Self.idleRing) }
         if rings[Self.idleRing].count > Self.maxIdle { forget(rings[Self.idleRing].first) }
     }

@@ -187,6 +187,28 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
         return started
     }
 
+    /// Gives a host and its sibling one limit in the place of all others, or with nil takes it away. It is not forgotten.
+    ///
+    /// A limit below the number of running items stops none of them.
+    /// - Returns: the items that start now, the most urgent first.
+    package mutating func setCommonLimit(host: Host, _ limit: Int?, now: Duration) -> [Item] {
+        advance(to: now.clampedNanoseconds)
+        let index = hosts.setCommonLimit(limit.map { Int32(clamping: max(0, $0)) } ?? HostTable<Host>.noLimit, of: host)
+        place(index)
+        placeSibling(of: index)
+        let started = startAll()
+        let sibling = hosts[index].sibling
+        hosts.releaseIfIdle(index)
+        if sibling >= 0 { hosts.releaseIfIdle(sibling) }
+        return started
+    }
+
+    /// The limit of a host and its sibling together; nil where it has none.
+    package func commonLimit(ofHost host: Host) -> Int? {
+        guard let index = hosts.index(of: host), hosts[index].commonLimit != HostTable<Host>.noLimit else { return nil }
+        return Int(hosts[index].commonLimit)
+    }
+
     /// The host's own limit; nil when it has none, or is forgotten.
     package func limit(ofHost host: Host) -> Int? {
         guard let index = hosts.index(of: host), hosts[index].limit != HostTable<Host>.noLimit else { return nil }
@@ -211,7 +233,8 @@ package struct PendingQueue<Item: Equatable & Sendable, Host: Hashable & Sendabl
 
 extension PendingQueue {
     private func limit(of host: Int32) -> Int {
-        let own = hosts[host].limit
+        let (common, own) = (hosts[host].commonLimit, hosts[host].limit)
+        if common != HostTable<Host>.noLimit { return Int(common) }
         return own == HostTable<Host>.noLimit ? limits.perHost : Int(own)
     }
 

@@ -16,7 +16,7 @@ public final class ResponseCache: Sendable {
     /// What is stored, and where; see the product `Persistence`.
     public let store: Store
     private let secret: CacheSecret
-    let coalescer = RequestCoalescer<CacheKey>()
+    let coalescer = RequestCoalescer<CacheKey, Never>()
     let copies = CacheCopies()
     private let refreshing = Lock<Set<CacheKey>>([])
     private let counters = Lock(ResponseCache.Statistics())

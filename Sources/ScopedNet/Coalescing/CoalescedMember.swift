@@ -1,4 +1,4 @@
-/// A member that gets an answer for others, too, as the ``RequestCoalescer`` sees it.
+/// A member that gets a product for others, too, as the ``RequestCoalescer`` sees it.
 protocol CoalescedMember: AnyObject, Sendable {
     var id: UInt64 { get }
     /// The highest level among those who wait; zero for none. Any thread.

@@ -2,10 +2,15 @@
 ///
 /// A member leads under one key at most. What leaves the table is returned, so that it can be let go outside a lock.
 struct CoalescingTable<Key: Hashable, Leader, Waiter> {
-    private struct Group {
+    fileprivate struct Place {
+        let priority: Priority
+        let waiter: Waiter
+    }
+
+    fileprivate struct Group {
         let leader: Leader
         let leaderID: UInt64
-        var waiters: [UInt64: (priority: Priority, waiter: Waiter)] = [:]
+        var waiters: [UInt64: Place] = [:]
         /// The number of those who wait with each priority: with thousands of them nobody goes through all each time one comes or goes.
         var counts = [Int](repeating: 0, count: Priority.allCases.count)
     }
@@ -23,25 +28,36 @@ struct CoalescingTable<Key: Hashable, Leader, Waiter> {
         return true
     }
 
+    /// A member waits from here on; `leader` leads where nobody does yet.
+    ///
+    /// - Returns: who leads, and whether that is the new one.
+    mutating func join(
+        _ key: Key, _ id: UInt64, _ priority: Priority, _ waiter: Waiter, orUnder leader: Leader, _ leaderID: UInt64
+    ) -> (leader: Leader, isNew: Bool) {
+        let isNew = lead(key, leaderID, leader)
+        return (follow(key, id, priority, waiter) ?? leader, isNew)
+    }
+
     /// A member waits from here on, with one place under each key.
     ///
     /// - Returns: who leads; nil when nobody does any more, and then nothing is noted.
     mutating func follow(_ key: Key, _ id: UInt64, _ priority: Priority, _ waiter: Waiter) -> Leader? {
         guard let group = groups[key] else { return nil }
         if group.waiters[id] == nil {
-            groups[key]?.waiters[id] = (priority, waiter)
+            groups[key]?.waiters[id] = Place(priority: priority, waiter: waiter)
             groups[key]?.counts[Int(priority.level)] += 1
         }
         return group.leader
     }
 
-    /// A member waits no longer.
+    /// A member waits no longer. With `endsWithLast` nobody leads either once the last has left: who comes next begins anew.
     ///
     /// - Returns: nil where it did not wait.
-    mutating func leave(_ key: Key, _ id: UInt64) -> (waiter: Waiter, leader: Leader, isLast: Bool)? {
+    mutating func leave(_ key: Key, _ id: UInt64, endsWithLast: Bool = false) -> (waiter: Waiter, leader: Leader, isLast: Bool)? {
         guard let gone = groups[key]?.waiters.removeValue(forKey: id) else { return nil }
         groups[key]?.counts[Int(gone.priority.level)] -= 1
         guard let group = groups[key] else { return nil }
+        if endsWithLast, group.waiters.isEmpty { _ = end(ledBy: group.leaderID) }
         return (gone.waiter, group.leader, group.waiters.isEmpty)
     }
 
@@ -64,3 +80,11 @@ struct CoalescingTable<Key: Hashable, Leader, Waiter> {
     var waiterCount: Int { groups.values.reduce(0) { $0 + $1.waiters.count } }
     var isEmpty: Bool { groups.isEmpty && keys.isEmpty }
 }
+
+// For a search that knows where it has been.
+extension CoalescingTable.Place: Equatable where Leader: Hashable, Waiter: Hashable {}
+extension CoalescingTable.Place: Hashable where Leader: Hashable, Waiter: Hashable {}
+extension CoalescingTable.Group: Equatable where Leader: Hashable, Waiter: Hashable {}
+extension CoalescingTable.Group: Hashable where Leader: Hashable, Waiter: Hashable {}
+extension CoalescingTable: Equatable where Leader: Hashable, Waiter: Hashable {}
+extension CoalescingTable: Hashable where Leader: Hashable, Waiter: Hashable {}

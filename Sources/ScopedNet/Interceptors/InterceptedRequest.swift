@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import HTTPTypes
+import SystemSupport
 
 /// A request as an ``Interceptor`` sees and changes it.
 public struct InterceptedRequest: Sendable {
@@ -56,6 +57,31 @@ extension InterceptedRequest {
         public let userInfo: [String: any Sendable]
         /// True for a run that only brings the cache up to date, beside one that was answered from it.
         public let isRefresh: Bool
+        /// Values that the interceptors of this run leave for each other.
+        public let values: Values
+    }
+
+    /// Values that interceptors leave for others of the same run, one for each type: those around the call for those around its exchanges, or those of an
+    /// exchange for the next one.
+    ///
+    /// They live as long as the run, and any thread may use them.
+    public final class Values: Sendable {
+        private let values = Lock<[ObjectIdentifier: any Sendable]>([:])
+
+        init() {}
+
+        /// The value of this type; nil where there is none. Setting nil removes it.
+        public subscript<Value: Sendable>(type: Value.Type) -> Value? {
+            get { values.withLock { $0[ObjectIdentifier(type)] } as? Value }
+            set {
+                // The old value is let go outside the lock.
+                let old = values.withLock { values -> (any Sendable)? in
+                    defer { values[ObjectIdentifier(type)] = newValue }
+                    return values[ObjectIdentifier(type)]
+                }
+                _ = old
+            }
+        }
     }
 
     /// Hands a request on, to the interceptor behind or to the server, and returns the response.

@@ -9,7 +9,7 @@ import Synchronization
     /// A kind of object the library counts.
     public enum Kind: Int, CaseIterable, Sendable {
         /// `transfer` is one exchange of a transport, `easyHandle` a handle of libcurl, and `timer` a deadline that has not passed yet.
-        case request, run, bag, session, transport, transfer, easyHandle, bodyStream, timer, trustCheck
+        case request, run, operation, bag, session, transport, transfer, easyHandle, bodyStream, timer, trustCheck
     }
 
     /// The counts of one moment. Kinds with nothing alive are absent from `description`.

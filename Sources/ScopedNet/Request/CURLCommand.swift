@@ -13,6 +13,8 @@ public struct CURLCommand: Sendable, CustomStringConvertible {
         case file(String)
         /// A body that cannot be shown, because it is made while it is sent.
         case stream
+        /// A body that shall not be shown, with its description.
+        case hidden(String)
     }
 
     /// Text bodies up to this size are part of the command: 16 KiB, well below what one argument of a program can have.
@@ -94,6 +96,7 @@ public struct CURLCommand: Sendable, CustomStringConvertible {
             // `@-` would be the standard input.
             case .file(let path): words = ["--data-binary", path == "-" ? "@./-" : "@\(path)"]
             case .stream: omit("a stream")
+            case .hidden(let text): omit(text)
             }
         }
 

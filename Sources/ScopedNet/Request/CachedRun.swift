@@ -163,7 +163,7 @@ extension CachedRun {
         caching.transaction = nil
         let limit = FollowLimit(firstByte: template.options.timeouts.firstByte, total: timeLeft)
         enter(stage)
-        let follows = cache.coalescer.follow(key, id, template.options.priority) { [self] in
+        let follows = cache.coalescer.follow(key, id, template.options.priority) { [self] _ in
             guard takeWait(stage) else { return }
             caching.isCollapsed = true
             receive(.changed(elsewhere: false))

@@ -63,7 +63,7 @@ public struct CachedThenFresh<Value: Sendable>: AsyncSequence, Sendable {
         let (results, continuation) = Results.makeStream()
         let canceller = TaskCanceller.ofThisTask()
         var handlers = RunHandlers()
-        handlers.cached.append(Callback(lane: nil, origin: origin) { continuation.yield(.success(Response($0))) })
+        handlers.cached.append(CallbackHandler(lane: nil, origin: origin) { continuation.yield(.success(Response($0))) })
         handlers.resolve = { outcome in
             switch outcome {
             case .success(let response): continuation.yield(.success(Response(response)))

@@ -15,6 +15,7 @@ struct ExchangeBuilder {
     private let runID: UInt64
     let wantsProgress: Bool
     private let wantsMilestones: Bool
+    private let isLive: Bool
     /// Of the present exchange, made or not.
     private(set) var id = TransferID()
     /// Nil until it is wanted: a run that is cancelled while it waits for its first slot never has one.
@@ -24,12 +25,13 @@ struct ExchangeBuilder {
     /// The present exchange as the interceptors want it sent.
     private(set) var intercepted: TransferRequest?
 
-    /// `wantsProgress` and `wantsMilestones` are true where somebody listens to progress and to connection events.
-    init(_ template: RequestTemplate, runID: UInt64, wantsProgress: Bool = false, wantsMilestones: Bool = false) {
+    /// `wantsProgress` and `wantsMilestones` are true where somebody listens to progress and to connection events, `isLive` for a stream.
+    init(_ template: RequestTemplate, runID: UInt64, wantsProgress: Bool = false, wantsMilestones: Bool = false, isLive: Bool = false) {
         self.template = template
         self.runID = runID
         self.wantsProgress = wantsProgress
         self.wantsMilestones = wantsMilestones
+        self.isLive = isLive
     }
 
     // MARK: The present exchange
@@ -163,6 +165,11 @@ struct ExchangeBuilder {
         TransferRequest(url: url, headers: .empty, options: options, repeatsSilently: true, deadline: deadline, isConnectOnly: true)
     }
 
+    /// The connection of a channel.
+    static func channel(to url: RequestURL, _ options: TransferOptions, _ pipe: ChannelPipe) -> TransferRequest {
+        TransferRequest(url: url, headers: .empty, options: options.forChannel, repeatsSilently: true, isConnectOnly: true, pipe: pipe)
+    }
+
     // MARK: Making
 
     /// In what one exchange may differ from the last.
@@ -224,7 +231,7 @@ struct ExchangeBuilder {
         TransferRequest(
             id: id, url: parts.url, method: parts.method, headers: parts.headers, body: parts.body, options: parts.options,
             wantsProgress: wantsProgress, wantsMilestones: wantsMilestones, attempt: parts.attempt, repeatsSilently: parts.repeatsSilently,
-            deadline: parts.deadline, runID: runID, isConnectOnly: false)
+            deadline: parts.deadline, runID: runID, isConnectOnly: false, isLive: isLive)
     }
 }
 

@@ -79,6 +79,7 @@ extension HookedRun {
         // Before the first byte, and so before its progress.
         feed?.pushHead(head, from: self, batch: .direct)
         if let file = place.file, template.destination == nil { feed?.push(observed: .becameDownload(path: file.destination), from: self) }
+        beginReading(place.to.stream)
         held.settle(.place(place.to, file: place.file))
     }
 
@@ -130,7 +131,7 @@ extension HookedRun {
         case .place(let place, let file):
             downloading.file = file
             // A body without bytes never got there.
-            if case .stream(let stream) = place, result.error == nil { stream.finish(nil) }
+            if let stream = place.stream, result.error == nil { stream.finish(nil) }
             return .done
         }
     }

@@ -1,5 +1,7 @@
 /// The interceptors of one run: those around the call, and those around its present exchange.
 final class InterceptionSession {
+    /// Values that its interceptors leave for each other.
+    let values = InterceptedRequest.Values()
     /// The chain that waits for the outcome of the call; nil once it has ended.
     var call: InterceptorChain?
     /// The chain that waits for the response of the present exchange; nil where there is none.
@@ -27,9 +29,12 @@ extension InterceptedRun {
     // MARK: Turns
 
     func makeChain(_ interceptors: [any Interceptor], _ place: InterceptedRequest.Context.Place) -> InterceptorChain {
+        let session = interception ?? InterceptionSession()
+        interception = session
         let context = InterceptedRequest.Context(
             place: place, runID: id, attempt: exchanges.attempt, redirects: redirecting.visits.count, tag: template.options.tag,
-            userInfo: template.options.userInfo, isRefresh: isRefresh)
+            userInfo: template.options.userInfo, isRefresh: isRefresh,
+            values: session.values)
         let mayGoOn: @Sendable () -> Bool = { [weak self] in self?.mayGoOn ?? false }
         let chain = InterceptorChain(interceptors, context, mayGoOn: mayGoOn) { [weak self, id] in
             guard let self, !self.mayGoOn || isMuted else {
@@ -38,15 +43,13 @@ extension InterceptedRun {
             }
             return .cancelled(reason, runID: id, phase: reachedPhase)
         }
-        keep(chain, place)
+        keep(chain, place, session)
         beginTotalTime()
         return chain
     }
 
     /// A cancel finds the chain among the extras of the run from here on, also between its turns.
-    private func keep(_ chain: InterceptorChain, _ place: InterceptedRequest.Context.Place) {
-        let session = interception ?? InterceptionSession()
-        interception = session
+    private func keep(_ chain: InterceptorChain, _ place: InterceptedRequest.Context.Place, _ session: InterceptionSession) {
         switch place {
         case .call: session.call = chain
         case .exchange: session.exchange = chain

@@ -122,10 +122,9 @@ extension JudgedRun {
             return (.file(file), file)
         }
         // Interceptors get it also where the value is made without.
-        return (
-            decoder.wantsBody || interception != nil
-                ? .memory(limit: template.options.limits.bodyBytes) : .memoryPrefix(limit: 0, isWanted: true), nil
-        )
+        let limit = decoder.wantsBody || interception != nil ? template.options.limits.bodyBytes : nil
+        if let stream = prepareReading(head) { return (.observed(stream, limit: limit), nil) }
+        return (limit.map { .memory(limit: $0) } ?? .memoryPrefix(limit: 0, isWanted: true), nil)
     }
 
     /// The body goes to a file, or went there.

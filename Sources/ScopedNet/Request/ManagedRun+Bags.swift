@@ -14,6 +14,8 @@ extension ManagedRun {
     /// The run has left the agent, or is about to.
     func dropExtras() {
         guard var rest = extras.extras?.takeAll() else { return }
+        // Readers of a run that was not cancelled go on with what has come.
+        if lifecycle.phase == .ended { _ = rest.waits.takeAll(.reader) }
         for item in rest.waits.takeAll() { item.cancel() }
         for bag in rest.counting { bag.endDelivery() }
     }
@@ -22,12 +24,11 @@ extension ManagedRun {
 
     /// With the closures (G6).
     func dropHooks() {
-        let hooks = ifExtras { extras in
-            defer { extras.hooks = nil }
-            return extras.hooks
-        }
         // Released here, outside the lock.
-        _ = hooks
+        _ = ifExtras { extras in
+            defer { (extras.hooks, extras.reader) = (nil, nil) }
+            return (extras.hooks, extras.reader)
+        }
     }
 
     // MARK: Bags

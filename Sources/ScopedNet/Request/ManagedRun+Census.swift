@@ -35,7 +35,7 @@ extension RunHandlers {
     /// The closures by kind and place.
     package var origins: [String] {
         var origins: [String] = []
-        func add<Payload>(_ name: String, _ list: CallbackList<Payload>) { list.forEach { origins.append("\(name) at \($0.origin)") } }
+        func add<Payload>(_ name: String, _ list: HandlerList<Payload>) { list.forEach { origins.append("\(name) at \($0.origin)") } }
         add("onSuccess", success)
         add("onFailure", failure)
         add("onCached", cached)

@@ -206,6 +206,7 @@ package class ManagedRun: AgentEntry, @unchecked Sendable {
         if !isMuted { return abortWork() }
         // Its owner hears nothing more, and neither do those who look at the call as a whole. Exchanges keep theirs: they are signed by them.
         (ifExtras { $0.waits.item(.call, of: 0) } as? InterceptorChain)?.silence()
+        ifExtras { $0.waits.takeAll(.reader) }?.forEach { $0.cancel() }
         // It goes on for others, who did not suspend it, and nobody is left to resume it.
         if worksForOthers { _ = setSuspended(false) }
     }

@@ -19,6 +19,11 @@ protocol QueuedRun: WaitingRun, AdmissionWaiter, RateWaiter {
 }
 
 extension QueuedRun {
+    /// The queue in which it waits for its turn.
+    var slots: AdmissionQueue { stream == nil ? session.link.admission : session.link.liveAdmission }
+}
+
+extension QueuedRun {
     // MARK: A path
 
     /// Before the first attempt of a request that asked for it.
@@ -135,14 +140,14 @@ extension QueuedRun {
         // Most first exchanges have none, and need not be made yet.
         let deadline = exchanges.deadline
         enter(.queued(number))
-        switch session.admission.submit(self) {
-        case .start: session.admission.grant(self)
+        switch slots.submit(self) {
+        case .start: slots.grant(self)
         case .queued(let position):
             StepDoor.pass(.queued, id)
             feed?.push(observed: .queued(position: position), from: self)
             limitWaiting(number, deadline)
             // A cancel that came before the word was stored could not take the run out again.
-            if !mayGoOn, session.admission.remove(self, exchange: TransferID(number: number)) { abandonWork() }
+            if !mayGoOn, slots.remove(self, exchange: TransferID(number: number)) { abandonWork() }
         case .refusedFull:
             let limit = session.configuration.connection.limits.queued
             return failed(error(.queueFull, .queued, "\(limit) requests are waiting already"), &input)
@@ -156,7 +161,7 @@ extension QueuedRun {
         // Redirects and retries wait within the total time.
         guard let limit = [timeouts.queue, deadline.map { left(until: $0) }].compactMap({ $0 }).min() else { return }
         let timer = session.timing.schedule(after: limit) { [self] in
-            guard session.admission.remove(self, exchange: TransferID(number: number)) else { return }
+            guard slots.remove(self, exchange: TransferID(number: number)) else { return }
             expire(limit == timeouts.queue ? error(.queueTimeout, .queued, "no free connection for \(limit)") : totalTimeout(.queued))
         }
         setWait(timer, .queue, of: number)

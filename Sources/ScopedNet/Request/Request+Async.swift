@@ -15,28 +15,39 @@ extension Request {
     public func response(
         in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(NetworkError) -> Response<Value> {
+        try await response(in: bag?.storage ?? TaskScope.bag, CodeOrigin(fileID, line)) { _ in }
+    }
+
+    /// `started` gets the run, which has begun.
+    func response(
+        in scope: BagStorage?, _ origin: CodeOrigin, started: @escaping @Sendable (Run) -> Void
+    ) async throws(NetworkError) -> Response<Value> {
         let canceller = TaskCanceller()
-        let origin = CodeOrigin(fileID, line)
-        let scope = bag?.storage ?? TaskScope.bag
-        guard let listener = session.link.shutdownListener else { return Response(try await outcome(scope, origin, canceller).get()) }
+        guard let listener = session.link.shutdownListener else {
+            return Response(try await outcome(scope, origin, canceller, started).get())
+        }
         let result: RunOutcome = await listener.listening {
-            await outcome(scope, origin, canceller)
+            await outcome(scope, origin, canceller, started)
         } onExpiry: {
             canceller.cancel(.shutdown)
         }
         return Response(try result.get())
     }
 
-    private func outcome(_ scope: BagStorage?, _ origin: CodeOrigin, _ canceller: TaskCanceller) async -> RunOutcome {
+    private func outcome(
+        _ scope: BagStorage?, _ origin: CodeOrigin, _ canceller: TaskCanceller, _ started: @Sendable (Run) -> Void
+    ) async -> RunOutcome {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 var handlers = RunHandlers()
                 handlers.resolve = { continuation.resume(returning: $0) }
                 // What the cache has at once needs no other thread: the task goes on here.
                 let batch = session.configuration.cache == nil ? .direct : DeliveryBatch()
-                let started = start(in: scope, origin: origin, handlers: consume handlers, batch: batch, canceller: canceller)
-                if started.wasRefused {
-                    continuation.resume(returning: .failure(started.refusal))
+                let run = start(in: scope, origin: origin, handlers: consume handlers, batch: batch, canceller: canceller)
+                if run.wasRefused {
+                    continuation.resume(returning: .failure(run.refusal))
+                } else {
+                    started(run)
                 }
                 batch.endResuming()
             }

@@ -39,17 +39,17 @@ extension Request {
     public var onResponseHead: Registration<ResponseHead> { Registration(request: self) { $0.head.append($1) } }
 }
 
-extension Callback {
+extension CallbackHandler {
     /// The same place and closure, for a response whose value this one takes. No key path: making one costs more than the call.
-    package func ofValue() -> Callback<AnyResponse> {
+    package func ofValue() -> CallbackHandler<AnyResponse> {
         let invoke = invoke
-        return Callback<AnyResponse>(lane: lane, origin: origin) { any in invoke(any.of(Payload.self).value) }
+        return CallbackHandler<AnyResponse>(lane: lane, origin: origin) { any in invoke(any.of(Payload.self).value) }
     }
 
     /// The same place and closure, for a response that this one takes whole.
-    package func ofResponse<Value>() -> Callback<AnyResponse> where Payload == Response<Value> {
+    package func ofResponse<Value>() -> CallbackHandler<AnyResponse> where Payload == Response<Value> {
         let invoke = invoke
-        return Callback<AnyResponse>(lane: lane, origin: origin) { any in invoke(Response(any)) }
+        return CallbackHandler<AnyResponse>(lane: lane, origin: origin) { any in invoke(Response(any)) }
     }
 }
 

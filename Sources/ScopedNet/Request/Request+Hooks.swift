@@ -34,6 +34,33 @@ extension Request {
         HookRegistration(request: self) { $0.retry = $1 }
     }
 
+    /// Reads the body of an accepted response while it arrives, beside the run, which collects it, stores it and hands over its value as ever: what
+    /// shows a picture before it is whole (<doc:Layers>).
+    ///
+    /// The closure is called in a task of its own, once for each accepted response that comes over the network into memory: for an attempt after one that
+    /// broke off anew, and not for error pages, redirects, files, streams, or what the cache or another run has got. It gets the head and the body, its
+    /// coding undone; interceptors have not changed it. A reader that falls behind holds the transfer up: at most `window` bytes wait for it. Over HTTP/2 that
+    /// needs libcurl 8, and the request uses HTTP/1.1 below. One that returns or leaves the loop stops nothing.
+    ///
+    /// The run does not wait for it: with what has come it may go on reading after the success. A cancel of the run, and later the end of its bag, cancels
+    /// the task and ends the sequence with `cancelled`. The closure is destroyed with the run or its task, whichever ends last. It is not handed an owner,
+    /// whom it would hold for as long as the body takes.
+    ///
+    /// - Parameters:
+    ///   - window: bytes that may wait for the reader. Default: 256 KiB.
+    ///   - fileID: the file of the call, which leak tests name, with `line`.
+    ///   - line: the line of the call.
+    ///   - read: sees each piece once. Errors of the transfer are thrown by the sequence, and are the run's besides.
+    /// - Returns: the request.
+    public func onBody(
+        window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line,
+        _ read: @escaping @Sendable (ResponseHead, StreamedResponse.Bytes) async throws -> Void
+    ) -> Self {
+        arm { $0.reader = BodyObserver(window: window, origin: CodeOrigin(fileID, line)) { try? await read($0, $1) } }
+        guard !Capabilities.current.pausesHTTP2Safely else { return self }
+        return options { if $0.httpVersion == .automatic { $0.httpVersion = .http1 } }
+    }
+
     /// Decides about an accepted response that has come over the network, before its body is read and before ``onResponseHead``.
     /// See ``RequestHooks/Disposition``. Asked once for each attempt that gets so far; not about errors, stored responses, and the
     /// rest of a file that was begun before (``DownloadOptions/resumes``). Without the owner the body is read.

@@ -10,14 +10,14 @@ extension Request {
     /// longer be.
     public struct Registration<Payload: Sendable>: Sendable {
         let request: Request
-        let add: @Sendable (inout RunHandlers, Callback<Payload>) -> Void
+        let add: @Sendable (inout RunHandlers, CallbackHandler<Payload>) -> Void
 
         /// Registers a closure. It runs on the actor where it is written, else on the session's delivery queue.
         public func callAsFunction(
             fileID: StaticString = #fileID, line: Int = #line,
             @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Payload) -> Void
         ) -> Request {
-            arm(Callback(body, origin: CodeOrigin(fileID, line)))
+            arm(CallbackHandler(body, origin: CodeOrigin(fileID, line)))
         }
 
         /// Registers a closure that gets its owner, which is held weakly; it is skipped once the owner has gone.
@@ -25,7 +25,7 @@ extension Request {
             for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
             @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Payload) -> Void
         ) -> Request {
-            arm(Callback(owner: owner, body, origin: CodeOrigin(fileID, line)))
+            arm(CallbackHandler(owner: owner, body, origin: CodeOrigin(fileID, line)))
         }
 
         // A tuple, so that the compiler weighs this closure like those that are `@isolated(any)` and the owner's being Sendable decides between the
@@ -35,7 +35,7 @@ extension Request {
             for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
             _ body: @escaping ((Owner, Payload)) -> Void
         ) -> Request {
-            arm(Callback(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line)))
+            arm(CallbackHandler(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line)))
         }
 
         /// Registers a closure that runs inside its owner, an actor.
@@ -43,10 +43,10 @@ extension Request {
             for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
             _ body: @escaping @Sendable (isolated Owner, Payload) -> Void
         ) -> Request {
-            arm(Callback(actor: owner, body, origin: CodeOrigin(fileID, line)))
+            arm(CallbackHandler(actor: owner, body, origin: CodeOrigin(fileID, line)))
         }
 
-        private func arm(_ callback: Callback<Payload>) -> Request {
+        private func arm(_ callback: CallbackHandler<Payload>) -> Request {
             request.arm { add(&$0, callback) }
             return request
         }

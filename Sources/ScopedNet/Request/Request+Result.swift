@@ -16,7 +16,7 @@ extension Request {
     ) -> Run {
         let origin = CodeOrigin(fileID, line)
         var handlers = RunHandlers()
-        handlers.append(result: Callback(owner: owner, onResult, origin: origin))
+        handlers.append(result: CallbackHandler(owner: owner, onResult, origin: origin))
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 
@@ -28,7 +28,7 @@ extension Request {
     ) -> Run {
         let origin = CodeOrigin(fileID, line)
         var handlers = RunHandlers()
-        handlers.append(result: Callback(actor: owner, onResult, origin: origin))
+        handlers.append(result: CallbackHandler(actor: owner, onResult, origin: origin))
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 
@@ -42,16 +42,16 @@ extension Request {
     ) -> Run {
         let origin = CodeOrigin(fileID, line)
         var handlers = RunHandlers()
-        handlers.append(result: Callback(owner: owner, isolation: isolation, onResult, origin: origin))
+        handlers.append(result: CallbackHandler(owner: owner, isolation: isolation, onResult, origin: origin))
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 }
 
 extension RunHandlers {
     /// The same closure for both ends; only one of them comes.
-    mutating func append<Value: Sendable>(result callback: Callback<Result<Value, NetworkError>>) {
+    mutating func append<Value: Sendable>(result callback: CallbackHandler<Result<Value, NetworkError>>) {
         let invoke = callback.invoke
-        success.append(Callback(lane: callback.lane, origin: callback.origin) { any in invoke(.success(any.of(Value.self).value)) })
-        failure.append(Callback(lane: callback.lane, origin: callback.origin) { error in invoke(.failure(error)) })
+        success.append(CallbackHandler(lane: callback.lane, origin: callback.origin) { any in invoke(.success(any.of(Value.self).value)) })
+        failure.append(CallbackHandler(lane: callback.lane, origin: callback.origin) { error in invoke(.failure(error)) })
     }
 }

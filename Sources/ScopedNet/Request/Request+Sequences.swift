@@ -85,12 +85,12 @@ extension Request {
                     let meters = Lock((sending: ProgressMeter(), receiving: ProgressMeter()))
                     var handlers = RunHandlers()
                     handlers.sent = .one(
-                        Callback(lane: nil, origin: origin) { counts in
+                        CallbackHandler(lane: nil, origin: origin) { counts in
                             let now = timing.now()
                             channel.send(meters.withLock { $0.sending.progress(.sending, counts, now: now) })
                         })
                     handlers.received = .one(
-                        Callback(lane: nil, origin: origin) { counts in
+                        CallbackHandler(lane: nil, origin: origin) { counts in
                             let now = timing.now()
                             channel.send(meters.withLock { $0.receiving.progress(.receiving, counts, now: now) })
                         })

@@ -33,9 +33,9 @@ extension Request {
     ) -> Run {
         let origin = CodeOrigin(fileID, line)
         var handlers = RunHandlers()
-        if let onSuccess { handlers.success = .one(Callback(owner: owner, onSuccess, origin: origin).ofValue()) }
-        if let onFailure { handlers.failure = .one(Callback(owner: owner, onFailure, origin: origin)) }
-        if let onEnd { handlers.end = .one(Callback(owner: owner, onEnd, origin: origin)) }
+        if let onSuccess { handlers.success = .one(CallbackHandler(owner: owner, onSuccess, origin: origin).ofValue()) }
+        if let onFailure { handlers.failure = .one(CallbackHandler(owner: owner, onFailure, origin: origin)) }
+        if let onEnd { handlers.end = .one(CallbackHandler(owner: owner, onEnd, origin: origin)) }
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 
@@ -49,9 +49,11 @@ extension Request {
     ) -> Run {
         let origin = CodeOrigin(fileID, line)
         var handlers = RunHandlers()
-        if let onSuccess { handlers.success = .one(Callback(owner: owner, isolation: isolation, onSuccess, origin: origin).ofValue()) }
-        if let onFailure { handlers.failure = .one(Callback(owner: owner, isolation: isolation, onFailure, origin: origin)) }
-        if let onEnd { handlers.end = .one(Callback(owner: owner, isolation: isolation, onEnd, origin: origin)) }
+        if let onSuccess {
+            handlers.success = .one(CallbackHandler(owner: owner, isolation: isolation, onSuccess, origin: origin).ofValue())
+        }
+        if let onFailure { handlers.failure = .one(CallbackHandler(owner: owner, isolation: isolation, onFailure, origin: origin)) }
+        if let onEnd { handlers.end = .one(CallbackHandler(owner: owner, isolation: isolation, onEnd, origin: origin)) }
         return start(in: owner.deallocBag.storage, origin: origin, handlers: handlers)
     }
 }

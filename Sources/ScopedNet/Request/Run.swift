@@ -56,9 +56,7 @@ public final class Run: Sendable {
     /// Changes the place in the queue, now and for later attempts and redirects of the run; what transfers already is not touched. Others that wait
     /// for the same response keep it as urgent as the most urgent of them.
     public func setPriority(_ priority: Priority) {
-        core.setOwnPriority(priority)
-        // Queued before the word was stored, it is found waiting here; queued later, it has read the word (`AdmissionQueue.submit`).
-        core.session.admission.reprioritize(core)
+        core.changePriority(priority)
     }
 
     /// The present place in the queue: as the options say, or as it was set since.
@@ -76,6 +74,14 @@ public final class Run: Sendable {
 
     /// A snapshot of the run, taken now.
     public var status: Run.Status { core.status }
+}
+
+extension RunDriver {
+    func changePriority(_ priority: Priority) {
+        setOwnPriority(priority)
+        // Queued before the word was stored, it is found waiting here; queued later, it has read the word (`AdmissionQueue.submit`).
+        slots.reprioritize(self)
+    }
 }
 
 extension Run {

@@ -123,7 +123,7 @@ struct RunDelivery: ~Copyable {
     private static func conclude<Run: DeliveringRun>(_ run: Run, with outcome: RunOutcome) {
         run.passStep(.afterCall)
         var closures = run.delivery.handlers.take()
-        var ends = CallbackList<EndReason>.none
+        var ends = HandlerList<EndReason>.none
         swap(&ends, &closures.end)
         let resolve = closures.resolve
         _ = consume closures
@@ -149,7 +149,7 @@ struct RunDelivery: ~Copyable {
     }
 
     /// The closures are gone before the agent lets go.
-    private static func sayEnd<Run: DeliveringRun>(of run: Run, _ ends: consuming CallbackList<EndReason>, _ reason: EndReason) {
+    private static func sayEnd<Run: DeliveringRun>(of run: Run, _ ends: consuming HandlerList<EndReason>, _ reason: EndReason) {
         guard !run.delivery.isUniform else {
             ends.forEach { $0.invoke(reason) }
             _ = consume ends
@@ -168,10 +168,10 @@ struct RunDelivery: ~Copyable {
 extension RunDelivery {
     /// One call, ready to be made. What it is told comes with the call: to copy that would cost more than the rest.
     enum Call {
-        case head(Callback<ResponseHead>)
-        case progress(Callback<TransferProgress>)
-        case response(Callback<AnyResponse>)
-        case error(Callback<NetworkError>)
+        case head(CallbackHandler<ResponseHead>)
+        case progress(CallbackHandler<TransferProgress>)
+        case response(CallbackHandler<AnyResponse>)
+        case error(CallbackHandler<NetworkError>)
         case delegate(DelegateReference, EventFeed)
         case delegateEnd(DelegateReference, EventFeed)
 
@@ -261,7 +261,7 @@ extension RunDelivery {
         }
     }
 
-    private func place<Payload>(of number: Int, in list: CallbackList<Payload>) -> DeliveryLane? {
+    private func place<Payload>(of number: Int, in list: HandlerList<Payload>) -> DeliveryLane? {
         guard let callback = list[number] else { return nil }
         return callback.lane ?? executor
     }

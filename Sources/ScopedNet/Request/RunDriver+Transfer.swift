@@ -36,6 +36,7 @@ extension RunDriver: TransferSink {
                 observed: .retryDecided(reason: RetryPolicy.Reason.staleConnection.description, after: .zero), from: self, batch: batch)
         case .trustReported(let failure): feed.push(observed: .trustReported(failure), from: self, batch: batch)
         case .informational(let head): feed.push(observed: .informational(head), from: self, batch: batch)
+        case .opened: break
         case .connected(let timings):
             if !timings.isReused {
                 feed.push(observed: .nameResolved(after: timings.nameLookup), from: self, batch: batch)
@@ -73,7 +74,9 @@ extension RunDriver: TransferSink {
         receiving.bodyIsValue = true
         if let held = askAboutResponse(id, head) { return held }
         feed?.pushHead(head, from: self, batch: batch)
-        return bodyDestination(head)
+        let destination = bodyDestination(head)
+        beginReading(destination.stream)
+        return destination
     }
 
     /// Interceptors may make a success of what is refused.
@@ -93,17 +96,18 @@ extension RunDriver: TransferSink {
     /// Others need not wait for the disk.
     package func transferDidLeaveConnection(_ id: TransferID) {
         sending.hasLeftConnection = true
-        session.admission.release(admissionKey)
+        slots.release(admissionKey)
     }
 
     package func transfer(_ id: TransferID, didFinishWith result: consuming TransferResult, batch: DeliveryBatch) {
-        if sending.hasLeftConnection { sending.hasLeftConnection = false } else { session.admission.release(admissionKey) }
+        if sending.hasLeftConnection { sending.hasLeftConnection = false } else { slots.release(admissionKey) }
         session.link.noteConnection(to: result.metrics.remoteAddress)
         attempts.append(result.metrics)
         session.counter.transfer(result.metrics)
         session.admission.noteVersion(result.metrics.httpVersion, of: admissionKey)
         feed?.push(observed: .attemptFinished(result.metrics, error: result.error), from: self, batch: batch)
         guard mayGoOn else { return abandonWork() }
+        endReading(result.error)
         receive(.done, StepInput(batch, result: result))
     }
 }

@@ -18,7 +18,7 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
     let preparationError: NetworkError?
     let decoder: AnyDecoder
 
-    // Guarded by the session's admission queue.
+    // Guarded by its admission queue.
     package var queuePlace: Int32 = -1
 
     // Handed from step to step. Unchecked: one step has them at a time, and no access lasts longer than a load or a store.
@@ -55,7 +55,8 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
         }
         self.preparationError = preparationError
         exchanges = ExchangeBuilder(
-            template, runID: id, wantsProgress: wantsProgress || !observers.isEmpty, wantsMilestones: !observers.isEmpty)
+            template, runID: id, wantsProgress: wantsProgress || !observers.isEmpty, wantsMilestones: !observers.isEmpty,
+            isLive: stream != nil)
         super.init(
             id: id, template: template, session: session, delivery: RunDelivery(handlers, executor: lane, feed: feed), stream: stream,
             isRefresh: isRefresh, repeatKey: repeatKey, origin: origin)
@@ -138,7 +139,7 @@ package final class RunDriver: ManagedRun, @unchecked Sendable {
         StepDoor.pass(.stageRead, id)
         switch stage {
         case .idle, .working, .parked, .waiting, .waitingForDisk: break
-        case .queued(let number): _ = session.admission.remove(self, exchange: TransferID(number: number))
+        case .queued(let number): _ = slots.remove(self, exchange: TransferID(number: number))
         case .transferring(let number): session.transport.cancel(TransferID(number: number))
         }
         cancelWaits()
@@ -243,7 +244,7 @@ extension RunDriver: AdmissionWaiter {
 extension RunDriver: CoalescedMember {
     func setFollowersLevel(_ level: UInt8) -> Bool {
         guard followersLevel.exchange(level, ordering: .sequentiallyConsistent) != level else { return false }
-        session.admission.reprioritize(self)
+        slots.reprioritize(self)
         return true
     }
 

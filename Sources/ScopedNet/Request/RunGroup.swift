@@ -23,8 +23,8 @@ enum RunGroup: ScopeGroup {
 
     /// Those whose queue is the same stand side by side, nearly always.
     private static func takeOutOfQueues(_ runs: [RunDriver]) {
-        for group in runs.grouped(by: { ObjectIdentifier($0.session) }) {
-            group.first?.session.admission.removeAll(group.lazy.filter { !$0.isMuted })
+        for group in runs.grouped(by: { ObjectIdentifier($0.slots) }) {
+            group.first?.slots.removeAll(group.lazy.filter { !$0.isMuted })
         }
     }
 

@@ -4,9 +4,9 @@ package typealias RunOutcome = Result<AnyResponse, NetworkError>
 /// The closures of one run. Moved out and destroyed exactly once, by whoever wins the run's last step: not copyable, so that no second
 /// reference to a closure can stay behind, and none is counted on the way.
 package struct RunHandlers: ~Copyable, Sendable {
-    package var success: CallbackList<AnyResponse> = .none
-    package var failure: CallbackList<NetworkError> = .none
-    package var end: CallbackList<EndReason> = .none
+    package var success: HandlerList<AnyResponse> = .none
+    package var failure: HandlerList<NetworkError> = .none
+    package var end: HandlerList<EndReason> = .none
     /// What most runs do not have, kept out of the way of those.
     private var rare: Rare?
     /// Resumes an `await`; called in every ending.
@@ -15,13 +15,14 @@ package struct RunHandlers: ~Copyable, Sendable {
     private final class Rare: @unchecked Sendable {
         // Safety: belongs to the one `RunHandlers` that holds it; handlers are moved from place to place, and changed only while a request arms
         // them, under its lock.
-        var head: CallbackList<ResponseHead> = .none
-        var cached: CallbackList<AnyResponse> = .none
-        var sent: CallbackList<TransferProgress> = .none
-        var received: CallbackList<TransferProgress> = .none
+        var head: HandlerList<ResponseHead> = .none
+        var cached: HandlerList<AnyResponse> = .none
+        var sent: HandlerList<TransferProgress> = .none
+        var received: HandlerList<TransferProgress> = .none
         var delegate: DelegateReference?
         var hooks: HookBox?
         var observer: (any RequestObserver)?
+        var reader: BodyObserver?
     }
 
     package init() {}
@@ -33,19 +34,19 @@ package struct RunHandlers: ~Copyable, Sendable {
         return taken
     }
 
-    package var head: CallbackList<ResponseHead> {
+    package var head: HandlerList<ResponseHead> {
         get { rare?.head ?? .none }
         set { withRare { $0.head = newValue } }
     }
-    package var cached: CallbackList<AnyResponse> {
+    package var cached: HandlerList<AnyResponse> {
         get { rare?.cached ?? .none }
         set { withRare { $0.cached = newValue } }
     }
-    package var sent: CallbackList<TransferProgress> {
+    package var sent: HandlerList<TransferProgress> {
         get { rare?.sent ?? .none }
         set { withRare { $0.sent = newValue } }
     }
-    package var received: CallbackList<TransferProgress> {
+    package var received: HandlerList<TransferProgress> {
         get { rare?.received ?? .none }
         set { withRare { $0.received = newValue } }
     }
@@ -64,6 +65,12 @@ package struct RunHandlers: ~Copyable, Sendable {
     package var observer: (any RequestObserver)? {
         get { rare?.observer }
         set { if newValue != nil || rare != nil { withRare { $0.observer = newValue } } }
+    }
+
+    /// On its way to the run, which keeps it elsewhere.
+    package var reader: BodyObserver? {
+        get { rare?.reader }
+        set { if newValue != nil || rare != nil { withRare { $0.reader = newValue } } }
     }
 
     private mutating func withRare(_ change: (Rare) -> Void) {
@@ -112,7 +119,7 @@ extension RunHandlers {
 extension RunHandlers {
     /// Adds the closures of a start to those that the request has armed.
     mutating func merge(_ other: consuming RunHandlers) {
-        func add<Payload: Sendable>(_ list: inout CallbackList<Payload>, _ more: CallbackList<Payload>) {
+        func add<Payload: Sendable>(_ list: inout HandlerList<Payload>, _ more: HandlerList<Payload>) {
             if list.isEmpty { list = more } else { more.forEach { list.append($0) } }
         }
         add(&success, other.success)

@@ -20,8 +20,8 @@ struct RunStarter {
         if let made = known, !session.isCurrent(made) { known = nil }
         let settled = known ?? Self.prepare(description, for: session, &error)
         if let extra = consume extra { handlers.merge(extra) }
-        var hooks = handlers.hooks
-        handlers.hooks = nil
+        var (hooks, reader) = (handlers.hooks, handlers.reader)
+        (handlers.hooks, handlers.reader) = (nil, nil)
         let run = RunDriver(
             template: settled, requestID: requestID, session: session, decoder: decoder, handlers: consume handlers, stream: stream,
             scope: bag?.label,
@@ -42,8 +42,9 @@ struct RunStarter {
             for old in replaced { _ = old.cancel(.replaced) }
         }
         if let mine = hooks { run.adopt(mine) }
+        if let mine = reader { run.adopt(mine) }
         // The run may be over before this returns, and nobody but it may hold them then.
-        hooks = nil
+        (hooks, reader) = (nil, nil)
         var previous: RunDriver? = run
         state.withLock { state in
             state.replaceRun(by: &previous)

@@ -7,7 +7,13 @@ public struct StreamedResponse: Sendable {
     /// The body, content codings undone. Iterate it once.
     public let bytes: StreamedResponse.Bytes
     /// The run behind it: cancel, suspend, status.
-    public var run: Run { bytes.run }
+    public let run: Run
+
+    init(head: ResponseHead, stream: BodyStream, run: Run, limits: DecodingLimits) {
+        self.head = head
+        self.run = run
+        bytes = Bytes(stream: stream, run: run, coding: head.appliedCoding, limits: limits)
+    }
 }
 
 extension StreamedResponse {
@@ -21,9 +27,23 @@ extension StreamedResponse {
         fileprivate let guardian: StreamGuardian
         fileprivate let coding: String?
         fileprivate let limits: DecodingLimits
-        let run: Run
+        private let reader: Reader
         package var bodyStream: BodyStream { guardian.stream }
-        var source: Source { Source(template: run.core.template, runID: run.id, attempt: run.core.attemptNumber) }
+
+        /// For whom the body is.
+        private enum Reader: Sendable {
+            /// The run's own reader.
+            case ofRun(Run)
+            /// One beside the run, which holds none.
+            case beside(Source)
+        }
+
+        var source: Source {
+            switch reader {
+            case .ofRun(let run): Source(template: run.core.template, runID: run.id, attempt: run.core.attemptNumber)
+            case .beside(let source): source
+            }
+        }
 
         /// The request that the body answers, for the errors of its readers. It holds no run.
         struct Source: Sendable {
@@ -36,14 +56,25 @@ extension StreamedResponse {
 
         init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {
             guardian = StreamGuardian(stream) { [core = run.core] in _ = core.cancel($0) }
-            self.run = run
+            reader = .ofRun(run)
+            self.coding = coding
+            self.limits = limits
+        }
+
+        /// A body that is collected as well: leaving it stops nothing.
+        init(observed stream: BodyStream, source: Source, coding: String?, limits: DecodingLimits) {
+            guardian = StreamGuardian(stream) { _ in }
+            reader = .beside(source)
             self.coding = coding
             self.limits = limits
         }
 
         /// Begins to read.
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(guardian: guardian, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, source: source)
+            // One beside the run that leaves its loop holds nothing up, although its closure still has the sequence.
+            let leaving = if case .beside = reader { StreamGuardian(guardian.stream) { _ in } } else { guardian }
+            return AsyncIterator(
+                guardian: leaving, decoder: coding.flatMap { ContentDecoder.make(for: $0, limits: limits) }, source: source)
         }
 
         /// A reader of the body. Its end stops the transfer.

@@ -16,6 +16,8 @@ struct WaitSet {
         case permit
         /// The interceptors of the call, and those of the exchange, from the first to the end of the last. No parts of a wait, either.
         case call, exchange
+        /// The reader of a body that arrives. No part of a wait, either.
+        case reader
 
         fileprivate var isPartOfWait: Bool { rawValue < Self.queue.rawValue }
     }
@@ -38,6 +40,14 @@ struct WaitSet {
     mutating func take(_ kind: Kind, of number: UInt64) -> (any Cancellable)? { items.removeValue(forKey: Key(kind: kind, number: number)) }
 
     func item(_ kind: Kind, of number: UInt64) -> (any Cancellable)? { items[Key(kind: kind, number: number)] }
+
+    func all(_ kind: Kind) -> [any Cancellable] { items.filter { $0.key.kind == kind }.map(\.value) }
+
+    mutating func takeAll(_ kind: Kind) -> [any Cancellable] {
+        let taken = all(kind)
+        items = items.filter { $0.key.kind != kind }
+        return taken
+    }
 
     /// All that one wait has.
     mutating func takeWait(_ number: UInt64) -> [any Cancellable] {

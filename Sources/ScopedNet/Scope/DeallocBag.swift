@@ -28,6 +28,9 @@ public final class DeallocBag: Sendable {
         self.init(storage: BagStorage(label: label ?? "\(fileID):\(line)"), link: nil, origin: CodeOrigin(fileID, line))
     }
 
+    /// Makes the bag of an operation, which ends it.
+    convenience init(storage: BagStorage, origin: CodeOrigin) { self.init(storage: storage, link: nil, origin: origin) }
+
     private init(storage: BagStorage, link: ChildLink?, origin: CodeOrigin) {
         self.storage = storage
         self.link = link

@@ -261,6 +261,15 @@ package final class BagStorage: Sendable {
         }
     }
 
+    /// Ends the bag for ever, and leaves those in it to a later ``end(_:)``: they call nobody any more.
+    package func close(_ reason: CancelReason) {
+        state.withLock { state in
+            guard state.ended == nil else { return }
+            state.ended = reason
+            closed.store(true, ordering: .sequentiallyConsistent)
+        }
+    }
+
     /// Ends the bag for ever, and then those in it.
     package func end(_ reason: CancelReason) -> DeallocBag.CancelSummary {
         var children: [BagStorage] = []

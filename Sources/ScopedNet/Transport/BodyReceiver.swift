@@ -49,6 +49,8 @@ struct BodyReceiver: ~Copyable {
         switch destination {
         case .held(let held): held.connect { thread.post(.unpause(id)) }
         case .stream(let stream): stream.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.cancel(id)) })
+        case .observed(let stream, _):
+            stream.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.unpause(id)) })
         case .memory, .memoryPrefix, .file: break
         }
     }
@@ -66,7 +68,8 @@ struct BodyReceiver: ~Copyable {
         switch destination {
         case .file(let file): return fits(file.count + length) ?? .taken
         case .stream: return fits(length) ?? .taken
-        case .memory(let limit):
+        case .observed(_, limit: nil): return .taken
+        case .memory(let limit), .observed(_, let limit?):
             guard length <= limit else {
                 return .failed(.bodyTooLarge, "the response body has \(length) bytes, more than \(limit)")
             }
@@ -81,10 +84,11 @@ struct BodyReceiver: ~Copyable {
         let count = Int64(bytes.count)
         switch destination {
         case .memory(let limit):
-            guard buffer.count + bytes.count <= limit else {
-                return .failed(.bodyTooLarge, "the response body exceeds \(limit) bytes")
-            }
-            guard buffer.append(bytes) else { return noMemory }
+            if let refusal = collect(bytes, upTo: limit) { return refusal }
+        case .observed(let stream, let limit):
+            // Asked first: what it does not take comes again.
+            guard buffer.count + bytes.count > limit ?? .max || stream.offer(bytes) == .accepted else { return .full }
+            if let limit, let refusal = collect(bytes, upTo: limit) { return refusal }
         case .memoryPrefix(let limit, let isWanted):
             let rest = max(0, limit - buffer.count)
             guard rest == 0 || buffer.append(UnsafeRawBufferPointer(rebasing: bytes.prefix(rest))) else { return noMemory }
@@ -110,6 +114,14 @@ struct BodyReceiver: ~Copyable {
         }
         received += count
         return .taken
+    }
+
+    /// - Returns: the refusal of what memory does not take.
+    private mutating func collect(_ bytes: UnsafeRawBufferPointer, upTo limit: Int) -> Answer? {
+        guard buffer.count + bytes.count <= limit else {
+            return .failed(.bodyTooLarge, "the response body exceeds \(limit) bytes")
+        }
+        return buffer.append(bytes) ? nil : noMemory
     }
 
     // MARK: Ending

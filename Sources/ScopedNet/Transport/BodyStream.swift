@@ -41,8 +41,7 @@ import SystemSupport
     /// `drained` asks the transport to go on; `abandoned` asks it to stop. Both may be called on the reader's thread.
     package func connect(drained: @escaping @Sendable () -> Void, abandoned: @escaping @Sendable () -> Void) {
         let late = state.withLock { state -> Bool in
-            state.onDrained = drained
-            state.onAbandoned = abandoned
+            if state.end == nil { (state.onDrained, state.onAbandoned) = (drained, abandoned) }
             return state.isAbandoned
         }
         if late { abandoned() }
@@ -120,6 +119,26 @@ import SystemSupport
         // The run first: it then ends as cancelled, whatever the transfer says.
         left?(reason)
         abandoned?()
+    }
+
+    /// Ends the body here, also where it was complete: what has not been read is gone.
+    package func cut(_ error: NetworkError, _ reason: CancelReason) {
+        abandon(reason)
+        finish(error)
+        state.withLock { $0.end = .failure(error) }
+    }
+
+    /// The rest is taken and dropped: there is no reader any more, and no cancel.
+    package func discard() {
+        let (drained, garbage) = state.withLock { state in
+            if state.abandoned == nil { state.abandoned = .requestReleased }
+            let garbage = (state.chunks, state.onLeft, state.onAbandoned)
+            (state.chunks, state.next, state.buffered) = ([], 0, 0)
+            (state.onLeft, state.onAbandoned) = (nil, nil)
+            return (state.onDrained, garbage)
+        }
+        _ = garbage
+        drained?()
     }
 
     private enum Taken { case chunk(Data, wake: (@Sendable () -> Void)?), end(NetworkError?), wait }

@@ -40,6 +40,9 @@ public struct ConnectionLimits: Sendable, Hashable {
     public var total = 64
     /// Streams at once for a host that speaks HTTP/2, beside ``perHost``. Default: 100.
     public var streamsPerHost = 100
+    /// Transfers at once that are held for long: streams (``Session/stream(_:method:query:headers:body:in:window:fileID:line:)``) and channels. They take no
+    /// place of ``perHost``, ``streamsPerHost`` and ``total``. Default: 64.
+    public var live = 64
     /// Requests that may wait; one more fails with `queueFull`. Default: 100,000.
     public var queued = 100_000
     /// The time that an idle connection is kept. Default: 118 s, as libcurl.
@@ -47,6 +50,15 @@ public struct ConnectionLimits: Sendable, Hashable {
 
     /// Makes the default limits.
     public init() {}
+}
+
+extension ConnectionLimits {
+    /// The limits of what is held long, whatever host it is of.
+    var ofLive: ConnectionLimits {
+        var limits = self
+        (limits.total, limits.perHost, limits.streamsPerHost) = (live, live, live)
+        return limits
+    }
 }
 
 extension ConnectionSettings {

@@ -91,12 +91,14 @@ extension CurlEasy {
 
     /// Tells the loop when this transfer has to be looked at next, if nothing happens.
     func armClocks() {
-        if let transfer { loop.arm(clocks.nextDeadline(stage, transfer.options, deadline: transfer.deadline)) }
+        // Once a channel stands its only clocks are TCP's.
+        if let transfer, channel == nil { loop.arm(clocks.nextDeadline(stage, transfer.options, deadline: transfer.deadline)) }
     }
 
     /// The error of the limit that the transfer has passed.
     func overdue(now: UInt64) -> NetworkError? {
-        guard let transfer, let expiry = clocks.expired(now: now, stage, transfer.options, deadline: transfer.deadline) else { return nil }
+        guard channel == nil, let transfer, let expiry = clocks.expired(now: now, stage, transfer.options, deadline: transfer.deadline)
+        else { return nil }
         if expiry == .bodyEnd, let uploadFeed { return uploadError(uploadFeed.noEnd, uploadFeed) }
         let failure = expiry.failure(transfer.options.timeouts, hasHead: head != nil)
         return error(failure.code, failure.message, phase: failure.phase)

@@ -14,7 +14,7 @@ extension CurlEasy {
 
     /// A line that comes now belongs to the answer of a proxy to CONNECT: the connection is newer than the latest request.
     var isOpeningTunnel: Bool {
-        guard loop.profile.answersProxies, let transfer, loop.profile.tunnels(transfer.url) else { return false }
+        guard loop.profile.answersProxies, let transfer, loop.profile.tunnels(transfer.url) || transfer.pipe != nil else { return false }
         return repeats.isFirst || info.connections != repeats.connections
     }
 

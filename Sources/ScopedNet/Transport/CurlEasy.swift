@@ -49,6 +49,8 @@ final class CurlEasy {
     @exclusivity(unchecked) var body = BodyReceiver()
 
     // The connection
+    /// Once that of a channel stands.
+    @exclusivity(unchecked) var channel: CurlChannel?
     /// The answers of the address filter; nil without one.
     @exclusivity(unchecked) var guardRecord: GuardRecord?
     @exclusivity(unchecked) var trust = ConnectionTrust()
@@ -109,7 +111,7 @@ final class CurlEasy {
         error?.connectionReused = metrics.isConnectionReused
         error?.responseBytesReceived = metrics.headerBytesReceived > 0 || body.received > 0
         // A cancelled run tells its reader the reason by itself; here it is not known.
-        if case .stream(let stream) = body.destination, error?.code != .cancelled { stream.finish(error) }
+        if let stream = body.destination.stream, error?.code != .cancelled { stream.finish(error) }
         return TransferResult(error: error, head: head, body: body.takeBytes(), metrics: metrics)
     }
 
@@ -143,6 +145,7 @@ final class CurlEasy {
         unexpectingHeaders = nil
         guardRecord = nil
         pacer = nil
+        channel = nil
         errorText[0] = 0
     }
 

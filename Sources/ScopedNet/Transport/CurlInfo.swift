@@ -31,6 +31,12 @@ struct CurlInfo {
     /// The port on this machine, by which transfers on one connection are known.
     var localPort: Int { number(CURLINFO_LOCAL_PORT) }
 
+    /// The socket of the latest connection; -1 without one (CURLINFO_ACTIVESOCKET(3)).
+    var socket: Int32 {
+        var value: curl_socket_t = -1
+        return scurl_get_socket(handle, &value) == CURLE_OK ? value : -1
+    }
+
     /// Reads what libcurl has counted and measured.
     func metrics(started: Moment) -> TransferMetrics {
         var metrics = TransferMetrics(beginning: started)

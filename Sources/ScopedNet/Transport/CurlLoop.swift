@@ -11,7 +11,11 @@ final class CurlLoop {
     let batch = DeliveryBatch()
 
     // Safety of the unchecked accesses: one thread, and what changes these values in place calls neither libcurl nor a sink meanwhile.
-    @exclusivity(unchecked) private(set) var sockets: SocketTable
+    @exclusivity(unchecked) var sockets: SocketTable
+    /// Those whose connection stands, by their sockets.
+    @exclusivity(unchecked) var channels: [Int32: CurlEasy] = [:]
+    /// Those that had more to do in the last turn.
+    @exclusivity(unchecked) var keen: [TransferID] = []
     let pools: CurlPools
     let profile: EasyProfile
 
@@ -61,6 +65,7 @@ final class CurlLoop {
             if CurlGlobal.mustPark { CurlGlobal.parkForever() }
             readClocks()
             drainCommands()
+            moveKeen()
             beginPostponed()
             flushFiles()
             batch.end()
@@ -161,7 +166,13 @@ final class CurlLoop {
             return true
         case .suspend(let id): return setSuspended(id, true)
         case .resume(let id): return setSuspended(id, false)
-        case .unpause(let id): return active[id].map { flow($0, $0.unpause()) } ?? false
+        case .unpause(let id):
+            guard let easy = active[id] else { return false }
+            guard easy.channel == nil else {
+                move(easy)
+                return false
+            }
+            return flow(easy, easy.unpause())
         case .fileEnded(let id):
             if let wait = waits.remove(id) { wait.sink.transfer(id, didFinishWith: wait.whole, batch: batch) }
             return false
@@ -188,6 +199,7 @@ final class CurlLoop {
             waits.setSuspended(id, isSuspended)
             return false
         }
+        guard easy.channel == nil else { return false }
         return flow(easy, easy.setSuspended(isSuspended))
     }
 
@@ -223,14 +235,17 @@ final class CurlLoop {
     private func start(_ transfer: TransferRequest, _ sink: any TransferSink, _ file: UploadFile?) -> Bool {
         let easy = idle.popLast() ?? CurlEasy(loop: self)
         do throws(NetworkError) {
-            if pools.current == nil { pools.open(for: self) }
-            guard let easy, let multi = pools.current else { throw .resources("curl handle", ENOMEM) }
-            try easy.begin(transfer, sink: sink, file: file)
-            guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
-                throw .resources("curl transfer", ENOMEM)
+            guard let easy, let multi = pool(for: transfer) else { throw .resources("curl handle", ENOMEM) }
+            do throws(NetworkError) {
+                try easy.begin(transfer, sink: sink, file: file)
+                guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else { throw .resources("curl transfer", ENOMEM) }
+            } catch {
+                if transfer.pipe != nil { pools.left(multi) }
+                throw error
             }
             easy.multi = multi
             active.insert(easy, for: transfer.id)
+            if transfer.isLive { pools.allow(live: 1) }
             easy.armClocks()
             return true
         } catch {
@@ -239,6 +254,15 @@ final class CurlLoop {
             refuse(transfer, sink, error)
             return false
         }
+    }
+
+    func channel(_ id: TransferID) -> CurlEasy? { active[id].flatMap { $0.channel == nil ? nil : $0 } }
+
+    /// The multi handle that a transfer goes to.
+    private func pool(for transfer: TransferRequest) -> UnsafeMutableRawPointer? {
+        if transfer.pipe != nil { return pools.openApart(for: self) }
+        if pools.current == nil { pools.open(for: self) }
+        return pools.current
     }
 
     private func refuse(_ transfer: TransferRequest, _ sink: any TransferSink, _ error: NetworkError) {
@@ -259,6 +283,10 @@ final class CurlLoop {
                 continue
             }
             guard sockets.isWanted(descriptor) else { continue }
+            if !channels.isEmpty, let easy = channels[descriptor] {
+                move(easy)
+                continue
+            }
             var flags: Int32 = 0
             if event.events & SEPOLL_IN != 0 { flags |= CURL_CSELECT_IN }
             if event.events & SEPOLL_OUT != 0 { flags |= CURL_CSELECT_OUT }
@@ -278,7 +306,7 @@ final class CurlLoop {
 
     private func reap() { pools.reap { finish($0, $1) } }
 
-    private func finish(_ easy: CurlEasy, _ code: CURLcode) {
+    func finish(_ easy: CurlEasy, _ code: CURLcode) {
         switch easy.lookup {
         case .none: break
         case .running: lookups.ended(easy)
@@ -286,8 +314,11 @@ final class CurlLoop {
         case .abandoned(let ticket, _): return endAbandoned(easy, ticket)
         }
         guard let id = easy.id, let sink = easy.sink else { return }
+        if let pipe = easy.transfer?.pipe, code == CURLE_OK, !easy.hasFailed, easy.channel == nil { return open(easy, pipe, id, sink) }
         active.remove(id)
+        if easy.transfer?.isLive == true { pools.allow(live: -1) }
         var result = easy.result(code)
+        if let pipe = easy.transfer?.pipe { end(easy, pipe, result.error) }
         let (writer, transfer) = (easy.body.fileWriter, easy.transfer)
         unflushed.remove(easy)
         leaveMulti(easy)
@@ -327,8 +358,13 @@ final class CurlLoop {
         while let id = lookups.next() {
             guard let easy = active[id] else { continue }
             easy.lookup = .none
-            if pools.current == nil { pools.open(for: self) }
-            guard let multi = pools.current, curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
+            guard let transfer = easy.transfer, let multi = pool(for: transfer) else {
+                easy.fail(with: .resources("curl handle", ENOMEM))
+                finish(easy, CURLE_OUT_OF_MEMORY)
+                continue
+            }
+            guard curl_multi_add_handle(multi, easy.handle) == CURLM_OK else {
+                if transfer.pipe != nil { pools.left(multi) }
                 easy.fail(with: .resources("curl transfer", ENOMEM))
                 finish(easy, CURLE_OUT_OF_MEMORY)
                 continue
@@ -342,7 +378,9 @@ final class CurlLoop {
     private func abandon(_ easy: CurlEasy, _ code: CURLcode) {
         guard let id = easy.id, let sink = easy.sink else { return }
         active.remove(id)
+        if easy.transfer?.isLive == true { pools.allow(live: -1) }
         let result = easy.result(code)
+        if let pipe = easy.transfer?.pipe { end(easy, pipe, result.error) }
         lookups.abandon(easy)
         pools.allow(abandoned: lookups.abandoned.count)
         sink.transfer(id, didFinishWith: result, batch: batch)
@@ -432,7 +470,7 @@ final class CurlLoop {
         nextSweep = Self.never
         takeWhatCame()
         var goesOn = false
-        for easy in active.values {
+        for easy in active.values where !runClock(ofChannel: easy) {
             if easy.goesOnInPace(now: now) { goesOn = flow(easy, true) }
             if let error = easy.overdue(now: now) {
                 easy.fail(with: error)
@@ -456,6 +494,7 @@ final class CurlLoop {
 
     /// Milliseconds for epoll_wait(2); -1 when nothing is due.
     private func sleepTime() -> Int32 {
+        guard keen.isEmpty else { return 0 }
         let next = min(pools.nextDeadline, nextSweep, unflushed.deadline, waits.deadline)
         guard next != Self.never else { return -1 }
         let current = monotonicNow()

@@ -23,6 +23,9 @@ final class CurlPools {
     @exclusivity(unchecked) private var retired: [Retired] = []
     /// The limits of libcurl's, without those that count for nobody.
     @exclusivity(unchecked) private var limits = (pool: 0, perHost: 0)
+    /// The connections that count for nobody.
+    @exclusivity(unchecked) private var abandoned = 0
+    @exclusivity(unchecked) private var live = 0
     /// When libcurl wants to be called without socket activity; `never` when it does not.
     @exclusivity(unchecked) private var deadline = never
 
@@ -33,10 +36,24 @@ final class CurlPools {
 
     // MARK: The current one
 
-    /// All or nothing: a multi handle without its callbacks would do no work. Tried again at the next start.
+    /// Tried again at the next start, where there is no memory for it.
     func open(for loop: CurlLoop) {
+        guard let multi = make(for: loop) else { return }
+        current = multi
+        if abandoned + live > 0 { allowMore() }
+    }
+
+    /// A handle for one transfer alone, which goes with it.
+    func openApart(for loop: CurlLoop) -> UnsafeMutableRawPointer? {
+        guard let multi = make(for: loop) else { return nil }
+        retired.append(Retired(multi: multi, transfers: 1, deadline: Self.never))
+        return multi
+    }
+
+    /// All or nothing: a multi handle without its callbacks would do no work.
+    private func make(for loop: CurlLoop) -> UnsafeMutableRawPointer? {
         thread.preconditionIsCurrent()
-        guard let multi = curl_multi_init() else { return }
+        guard let multi = curl_multi_init() else { return nil }
         // Without it TLS sessions are not resumed across connections, which is slower and no failure.
         if share == nil { share = curl_share_init() }
         if let share { _ = scurl_share_data(share, SCURL_LOCK_DATA_SSL) }
@@ -45,7 +62,7 @@ final class CurlPools {
         let limits = loop.settings.limits
         // Our own queue holds the limits; libcurl's are a net below it, and its pool must hold more than can be in flight.
         let pool = min(max(1, limits.total), Int(Int32.max) - 16) + 16
-        let streams = min(max(1, limits.streamsPerHost), Int(Int32.max))
+        let streams = min(max(1, limits.streamsPerHost), Int(Int32.max) / 2) + min(max(1, limits.live), Int(Int32.max) / 2)
         // To one host there may be a connection of HTTP/2 besides. To libcurl all that goes to a proxy goes to one host.
         let hostPool = loop.profile.mayUseProxy ? pool : min(max(1, limits.perHost), pool - 1) + 1
         let codes = [
@@ -61,18 +78,30 @@ final class CurlPools {
         ]
         guard codes.allSatisfy({ $0 == CURLM_OK }) else {
             curl_multi_cleanup(multi)
-            return
+            return nil
         }
-        current = multi
         self.limits = (pool, hostPool)
+        return multi
     }
 
     /// To libcurl a lookup is a connection from its beginning. One whose transfer has ended takes no place from others.
     func allow(abandoned count: Int) {
+        abandoned = count
+        allowMore()
+    }
+
+    /// A transfer that is held long has begun or ended: it takes no place of others.
+    func allow(live change: Int) {
+        live += change
+        allowMore()
+    }
+
+    private func allowMore() {
         thread.preconditionIsCurrent()
         guard let current else { return }
-        _ = scurl_multi_set_long(current, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.pool + count)
-        _ = scurl_multi_set_long(current, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost + count)
+        let more = min(abandoned + live, 1 << 20)
+        _ = scurl_multi_set_long(current, CURLMOPT_MAX_TOTAL_CONNECTIONS, min(limits.pool, Int(Int32.max) - more) + more)
+        _ = scurl_multi_set_long(current, CURLMOPT_MAX_HOST_CONNECTIONS, min(limits.perHost, Int(Int32.max) - more) + more)
     }
 
     /// No transfer is left in any of them.

@@ -50,6 +50,9 @@ import SystemSupport
     /// Makes a connection, as a transfer that sends nothing.
     public func preconnect(_ transfer: TransferRequest, sink: any TransferSink) { start(transfer, sink: sink) }
 
+    /// Makes the connection of a channel and keeps it.
+    public func open(_ transfer: TransferRequest, sink: any TransferSink) { start(transfer, sink: sink) }
+
     /// Asks the network thread to end the transfer.
     public func cancel(_ id: TransferID) { running?.post(.cancel(id)) }
     /// Asks the network thread to pause the transfer.

@@ -96,6 +96,13 @@ struct SocketTable {
         if !entries[Int(descriptor)].isOurs { remove(descriptor) }
     }
 
+    /// Watches nothing on a descriptor for the time being: neither its reader nor its senders would do anything.
+    mutating func rest(_ descriptor: Int32) {
+        guard entries.indices.contains(Int(descriptor)) else { return }
+        remove(descriptor)
+        entries[Int(descriptor)].wanted = 0
+    }
+
     /// False for a wake-up nobody asked for; the socket is then taken out.
     mutating func isWanted(_ descriptor: Int32) -> Bool {
         guard entries.indices.contains(Int(descriptor)) else { return false }

@@ -29,6 +29,10 @@ public import HTTPTypes
     public let runID: UInt64
     /// It ends when its connection stands, and sends nothing.
     package let isConnectOnly: Bool
+    /// Its response is a stream: its connection is held for long, and takes no place of others.
+    package let isLive: Bool
+    /// The bytes of a channel, which goes on once its connection stands; nil for all else.
+    package let pipe: ChannelPipe?
 
     /// Makes an exchange. By default idempotent methods repeat silently, and nothing is reported but the end.
     public convenience init(
@@ -46,7 +50,7 @@ public import HTTPTypes
     init(
         id: TransferID = TransferID(), url: RequestURL, method: HTTPRequest.Method = .get, headers: HeaderBlock, body: RequestBody? = nil,
         options: TransferOptions, wantsProgress: Bool = false, wantsMilestones: Bool = false, attempt: Int = 1, repeatsSilently: Bool,
-        deadline: UInt64? = nil, runID: UInt64 = 0, isConnectOnly: Bool
+        deadline: UInt64? = nil, runID: UInt64 = 0, isConnectOnly: Bool, isLive: Bool = false, pipe: ChannelPipe? = nil
     ) {
         self.id = id
         self.url = url
@@ -61,6 +65,8 @@ public import HTTPTypes
         self.repeatsSilently = repeatsSilently
         self.runID = runID
         self.isConnectOnly = isConnectOnly
+        self.isLive = isLive
+        self.pipe = pipe
     }
 }
 
@@ -117,6 +123,11 @@ public import HTTPTypes
             timeouts: timeouts, httpVersion: .http1, maxHeaderBytes: maxHeaderBytes, bufferBytes: bufferBytes,
             usesFreshConnection: usesFreshConnection, maxUploadRate: pace?.upload, maxDownloadRate: pace?.download,
             maxDownloadBytes: maxDownloadBytes)
+    }
+
+    /// For a channel: a connection of its own, and HTTP/1.1 where ALPN asks.
+    var forChannel: TransferOptions {
+        TransferOptions(timeouts: timeouts, httpVersion: .http1, maxHeaderBytes: maxHeaderBytes, usesFreshConnection: true)
     }
 
     /// For the silent reconnect: the pool has just shown that it holds dead connections.

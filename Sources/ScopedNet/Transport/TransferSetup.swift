@@ -31,7 +31,9 @@ struct TransferSetup: ~Copyable {
         setConnectClock(transfer.options.connectMilliseconds)
         if transfer.isConnectOnly {
             easy.options.isDirty = true
-            easy.loop.hasPreconnected = true
+            if transfer.pipe == nil { easy.loop.hasPreconnected = true }
+            // A proxy hands on all bytes to the server (CURLOPT_HTTPPROXYTUNNEL(3)).
+            if transfer.pipe != nil { options.set(CURLOPT_HTTPPROXYTUNNEL, 1) }
         }
         setVersion()
         setTarget()

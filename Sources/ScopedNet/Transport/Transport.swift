@@ -15,6 +15,9 @@ public import FoundationEssentials
     /// Makes a connection that the next transfer to the same origin uses, and sends nothing: ``Session/preconnect(to:)``. Ends as a transfer does,
     /// without a head. By default it is done at once and nothing was.
     func preconnect(_ transfer: TransferRequest, sink: any TransferSink)
+    /// Makes the connection of a channel, says so (``TransferMilestone/opened(_:)``), and from then on moves the bytes of ``TransferRequest/pipe`` in both
+    /// directions until either side closes. Ends as a transfer does, without a head. By default it ends at once, with `unsupportedScheme`.
+    func open(_ transfer: TransferRequest, sink: any TransferSink)
     /// Ends the transfer with the code ``NetworkError/Code/cancelled``. Never blocks. Unknown or ended transfers are ignored.
     func cancel(_ id: TransferID)
     /// Stops reading from and writing to the connection; the idle clock is held.
@@ -36,11 +39,17 @@ extension Transport {
     /// Does nothing.
     public func networkChanged() {}
     /// Is done at once.
-    public func preconnect(_ transfer: TransferRequest, sink: any TransferSink) {
+    public func preconnect(_ transfer: TransferRequest, sink: any TransferSink) { end(transfer, sink, nil) }
+    /// Ends at once: this transport has no channels.
+    public func open(_ transfer: TransferRequest, sink: any TransferSink) {
+        end(transfer, sink, NetworkError(.unsupportedScheme, phase: .preparing, message: "this transport has no channels"))
+    }
+
+    private func end(_ transfer: TransferRequest, _ sink: any TransferSink, _ error: NetworkError?) {
         WorkPool.shared.submit([
             {
                 let batch = DeliveryBatch()
-                sink.transfer(transfer.id, didFinishWith: TransferResult(), batch: batch)
+                sink.transfer(transfer.id, didFinishWith: TransferResult(error: error), batch: batch)
                 batch.end()
             }
         ])
@@ -87,14 +96,28 @@ extension TransferSink {
     case file(FileSink)
     /// Into a stream, which pauses the transfer while its reader is behind.
     case stream(BodyStream)
+    /// Into a stream, and into memory besides, as ``memory(limit:)``; nil for the stream alone. A reader that leaves it stops nothing.
+    case observed(BodyStream, limit: Int?)
     /// Nowhere before somebody has decided.
     case held(HeldBody)
+}
+
+extension BodyDestination {
+    /// The stream that a body goes to, alone or besides.
+    package var stream: BodyStream? {
+        switch self {
+        case .stream(let stream), .observed(let stream, _): stream
+        case .memory, .memoryPrefix, .file, .held: nil
+        }
+    }
 }
 
 /// An event on the way out, for observers alone.
 @_spi(Transport) public enum TransferMilestone: Sendable {
     /// A connection is ready and the request is about to be sent. Times are since the start of the transfer.
     case connected(TransferMetrics.ConnectionTimings)
+    /// The connection of a channel stands, and bytes go through it from here on.
+    case opened(TransferMetrics)
     /// The reused connection was dead before the first byte of the response, and the request goes out on another one.
     case reconnected
     /// An interim response, 1xx (RFC 9110 section 15.2).

@@ -19,7 +19,7 @@ public final class RequestURL: Sendable {
     public let hasCredentials: Bool
     /// A small number for ``origin``, the same for all URLs of it.
     package var originID: UInt32 { originKey.id }
-    private let originKey: OriginKey
+    let originKey: OriginKey
 
     // Safety: written in `init` only. libcurl duplicates it for each transfer (curl_url_dup in url.c) and never changes it,
     // and reading it from several threads at once is allowed (libcurl-thread(3): handles must not be *modified* concurrently).

@@ -5,7 +5,7 @@ public struct LeakReport: Sendable, CustomStringConvertible {
     /// A kind of object that is counted.
     public enum Kind: String, CaseIterable, Sendable {
         /// An object that a program makes and holds.
-        case request, run, bag, session
+        case request, run, operation, bag, session
         /// An object that a session makes: a transport, one exchange of it, a handle of libcurl, a body that is streamed, a deadline that has not
         /// passed yet, and the check of a certificate.
         case transport, transfer, easyHandle, bodyStream, timer, trustCheck
@@ -15,6 +15,7 @@ public struct LeakReport: Sendable, CustomStringConvertible {
                 switch kind {
                 case .request: .request
                 case .run: .run
+                case .operation: .operation
                 case .bag: .bag
                 case .session: .session
                 case .transport: .transport
@@ -31,11 +32,11 @@ public struct LeakReport: Sendable, CustomStringConvertible {
     public struct Leak: Sendable, CustomStringConvertible {
         /// What is to be done about it. New ones may be added; keep a default when you switch.
         public enum Verdict: String, Sendable {
-            /// A run whose work goes on: it was neither finished nor cancelled.
+            /// A run or an operation whose work goes on: it was neither finished nor cancelled.
             case inFlight = "in flight"
-            /// A run that is over, and that the test or the code under test still holds.
+            /// A run or an operation that is over, and that the test or the code under test still holds.
             case endedButReferenced = "ended, but referenced by you"
-            /// A run that is over, and that ScopedNet has not let go: a defect of the library.
+            /// A run or an operation that is over, and that ScopedNet has not let go: a defect of the library.
             case endedButInTables = "ended, but still in our tables; please report this"
             /// A request, bag, session or stream that somebody holds.
             case referenced = "referenced by you"
@@ -64,11 +65,14 @@ public struct LeakReport: Sendable, CustomStringConvertible {
         public var description: String {
             var lines = ["\(kind) \(number): \(verdict.rawValue)"]
             if !details.isEmpty { lines.append("    \(details)") }
-            lines.append("    \(kind == .run ? "started" : "made") at \(origin), \(ageText) ago")
+            lines.append("    \(isWork ? "started" : "made") at \(origin), \(ageText) ago")
             lines.append("    held by \(holders.isEmpty ? "you: nothing in ScopedNet holds it" : holders.joined(separator: ", "))")
             if !closures.isEmpty { lines.append("    holds \(closures.joined(separator: ", ")), and what they capture") }
             return lines.joined(separator: "\n")
         }
+
+        /// It does something by itself, and ends.
+        fileprivate var isWork: Bool { kind == .run || kind == .operation }
 
         private var ageText: String {
             let milliseconds = age / .milliseconds(1)
@@ -110,12 +114,13 @@ extension LeakReport.Leak {
         details = [birth.name == birth.origin || birth.name == state.text ? "" : birth.name, state.text].filter { !$0.isEmpty }.joined(
             separator: ": ")
         let keepers = all.filter { $0.state.holds.contains(birth.number) }
-        let handles = state.handles > 1 ? "\(state.handles) handles (Run) of yours" : "a handle (Run) of yours"
+        let type = kind == .operation ? "ScopedOperation" : "Run"
+        let handles = state.handles > 1 ? "\(state.handles) handles (\(type)) of yours" : "a handle (\(type)) of yours"
         holders =
             (state.handles > 0 ? [handles] : []) + state.tables + keepers.map { "\($0.birth.kind) \($0.birth.number) (\($0.birth.origin))" }
         closures = state.isInFlight ? birth.closures : state.closures
         verdict =
-            if kind == .run {
+            if kind == .run || kind == .operation {
                 state.isInFlight ? .inFlight : state.isOver && !state.tables.isEmpty ? .endedButInTables : .endedButReferenced
             } else {
                 keepers.contains { $0.state.isInFlight } ? .heldByRun : .referenced

@@ -220,15 +220,10 @@ public final class MockExchange: Sendable {
     private func take(_ data: Data, _ batch: DeliveryBatch) {
         let (destination, total) = state.withLock { ($0.destination, $0.head?.contentLength) }
         switch destination {
-        case .memory(let limit):
-            let fits = state.withLock { state -> Bool in
-                state.body.append(data)
-                return state.body.count <= limit
-            }
-            guard fits else {
-                return end(
-                    TransferResult(error: NetworkError(.bodyTooLarge, phase: .receiving, message: "more than \(limit) bytes")), batch)
-            }
+        case .memory(let limit): guard collect(data, upTo: limit, batch) else { return }
+        case .observed(let stream, let limit):
+            guard data.withUnsafeBytes({ stream.offer($0) == .accepted }) else { return hold(data) }
+            if let limit, !collect(data, upTo: limit, batch) { return }
         case .memoryPrefix(let limit, _): state.withLock { $0.body.append(data.prefix(max(0, limit - $0.body.count))) }
         case .file(let file):
             if let error = write(data, to: file) { return end(TransferResult(error: error), batch) }
@@ -246,6 +241,18 @@ public final class MockExchange: Sendable {
             return state.count
         }
         if transfer.wantsProgress { sink?.transfer(id, didReceive: count, of: total, batch: batch) }
+    }
+
+    /// - Returns: false for more than the limit, which ends the exchange.
+    private func collect(_ data: Data, upTo limit: Int, _ batch: DeliveryBatch) -> Bool {
+        let fits = state.withLock { state -> Bool in
+            state.body.append(data)
+            return state.body.count <= limit
+        }
+        if !fits {
+            end(TransferResult(error: NetworkError(.bodyTooLarge, phase: .receiving, message: "more than \(limit) bytes")), batch)
+        }
+        return fits
     }
 
     private func write(_ data: Data, to file: FileSink) -> NetworkError? {
@@ -266,10 +273,13 @@ public final class MockExchange: Sendable {
 
     private func connect(_ destination: BodyDestination) {
         if case .held(let held) = destination { held.connect { [weak self] in self?.drained() } }
-        guard case .stream(let stream) = destination else { return }
-        stream.connect(
-            drained: { [weak self] in self?.drained() },
-            abandoned: { [weak self] in self?.fail(.cancelled) })
+        switch destination {
+        case .stream(let stream):
+            stream.connect(drained: { [weak self] in self?.drained() }, abandoned: { [weak self] in self?.fail(.cancelled) })
+        case .observed(let stream, _):
+            stream.connect(drained: { [weak self] in self?.drained() }, abandoned: { [weak self] in self?.drained() })
+        case .memory, .memoryPrefix, .file, .held: break
+        }
     }
 
     /// The reader has caught up: what waited is offered again.
@@ -310,7 +320,7 @@ public final class MockExchange: Sendable {
         }
         timer?.cancel()
         guard let sink else { return }
-        if case .stream(let stream) = destination, result.error?.code != .cancelled { stream.finish(result.error) }
+        if let stream = destination.stream, result.error?.code != .cancelled { stream.finish(result.error) }
         sink.transfer(id, didFinishWith: result, batch: batch)
     }
 }

@@ -32,6 +32,9 @@ public final class MockTransport: Sendable {
 
     private struct State {
         var exchanges: [MockExchange] = []
+        var channels: [MockChannel] = []
+        /// The error of channels that are opened from now on.
+        var channelFailure: NetworkError.Code?
         var cancellations: [TransferID] = []
         var queue: [MockReply] = []
         var routes = MockRoutes()
@@ -41,6 +44,7 @@ public final class MockTransport: Sendable {
 
     private let state = Lock(State())
     private let waiters = CountWaiters()
+    private let channelWaiters = CountWaiters()
     private let answer: (@Sendable (MockExchange) -> MockReply?)?
     private let fate: Unanswered
     /// A cancelled transfer ends at once, as a real one does within a turn of its loop. Otherwise the test ends it.
@@ -120,6 +124,30 @@ public final class MockTransport: Sendable {
         await waiters.wait(for: count) { [self] in state.withLock { $0.exchanges.count } }
     }
 
+    // MARK: Channels
+
+    /// Fails channels that are opened from now on; nil has them opened, which is the default.
+    public func refuseChannels(with code: NetworkError.Code?) { state.withLock { $0.channelFailure = code } }
+
+    /// The other side of the channel of this number, counted from 0; waits for it.
+    ///
+    /// - Returns: when the task is cancelled before, one of nobody, which has ended.
+    public func channel(_ number: Int) async -> MockChannel {
+        await channelWaiters.wait(for: number + 1) { [self] in state.withLock { $0.channels.count } }
+        return state.withLock { $0.channels.indices.contains(number) ? $0.channels[number] : nil } ?? .ofNobody
+    }
+
+    /// Takes a channel of the library.
+    @_spi(Transport) public func open(_ transfer: TransferRequest, sink: any TransferSink) {
+        let channel = MockChannel(transfer, sink: sink)
+        let (count, failure) = state.withLock { state in
+            state.channels.append(channel)
+            return (state.channels.count, state.isShutDown ? .shutdown : state.channelFailure)
+        }
+        WorkPool.shared.submit([{ if let failure { channel.fail(failure) } else { channel.open() } }])
+        channelWaiters.wake(count)
+    }
+
     // MARK: The doorway
 
     /// Takes a transfer of the library.
@@ -166,10 +194,11 @@ public final class MockTransport: Sendable {
 
     /// Ends a transfer for the library.
     @_spi(Transport) public func cancel(_ id: TransferID) {
-        let exchange = state.withLock { state in
+        let (exchange, channel) = state.withLock { state in
             state.cancellations.append(id)
-            return state.exchanges.first { $0.id == id }
+            return (state.exchanges.first { $0.id == id }, state.channels.first { $0.id == id })
         }
+        channel?.fail(.cancelled)
         guard let exchange else { return }
         exchange.noteCancelled()
         if endsCancelled { WorkPool.shared.submit([{ exchange.fail(.cancelled) }]) }
@@ -194,10 +223,11 @@ public final class MockTransport: Sendable {
     /// Ends everything with ``NetworkError/Code/shutdown``, also what is started later. Returns when the end of each that was
     /// started before has been told; one that is started meanwhile ends soon after.
     public func shutdown() async {
-        let open = state.withLock { state in
+        let (open, channels) = state.withLock { state in
             state.isShutDown = true
-            return state.exchanges
+            return (state.exchanges, state.channels)
         }
+        for channel in channels { channel.fail(.shutdown) }
         for exchange in open { exchange.fail(.shutdown) }
         // A cancel may be ending one of them on another thread.
         for exchange in open { await exchange.settle() }

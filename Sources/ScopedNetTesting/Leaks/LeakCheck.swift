@@ -106,8 +106,8 @@ struct LeakCheck<Object: AnyObject> {
 }
 
 extension LeakCensus {
-    /// The runs that are alive and not over.
-    var runs: [Entry] { entries.filter { $0.birth.kind == .run && $0.member.object?.censusState.isOver == false } }
+    /// The runs and operations that are alive and not over.
+    var runs: [Entry] { entries.filter { [.run, .operation].contains($0.birth.kind) && $0.member.object?.censusState.isOver == false } }
 
     func report(only number: UInt64) -> LeakReport {
         let all = entries

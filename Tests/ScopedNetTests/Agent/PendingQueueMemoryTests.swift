@@ -57,6 +57,19 @@ import Testing
         #expect(next == 7)
     }
 
+    @Test func aCommonLimitIsKept() {
+        var queue = PendingQueue<Int, Int>(limits: .init(waiting: 1_000), sibling: { $0 ^ 1 })
+        _ = queue.setCommonLimit(host: 2, 3, now: .zero)
+        for number in 0..<many {
+            _ = queue.submit(number, host: 2 * number + 10, priority: .normal, now: .zero)
+            _ = queue.finished(host: 2 * number + 10, now: .zero)
+        }
+        #expect(queue.commonLimit(ofHost: 2) == 3 && queue.commonLimit(ofHost: 3) == 3)
+        // Taken away, both are forgotten like all others.
+        _ = queue.setCommonLimit(host: 3, nil, now: .zero)
+        #expect(queue.commonLimit(ofHost: 2) == nil && queue.commonLimit(ofHost: 3) == nil)
+    }
+
     @Test func aHostWithSomethingRunningIsNotIdle() {
         var queue = queue()
         let answer = queue.submit(-1, host: "a", priority: .normal, now: .zero)

@@ -19,6 +19,7 @@ import Testing
         var perHost = 2
         var capacity = 40
         var ownLimits: [Int: Int] = [:]
+        var commonLimits: [Int: Int] = [:]
         var waiting: [Entry] = []
         var active: [Int: Int] = [:]
         var now = 0
@@ -27,10 +28,12 @@ import Testing
 
         func activeCount(_ host: Int) -> Int { active.values.count { $0 == host } }
         func hasRoom(_ host: Int) -> Bool {
-            active.count < total && load(host) < ownLimits[host] ?? perHost
+            active.count < total && load(host) < commonLimits[pair(host)] ?? ownLimits[host] ?? perHost
         }
+        /// The number that siblings have in common.
+        func pair(_ host: Int) -> Int { hasSiblings ? host & ~1 : host }
         func load(_ host: Int) -> Int {
-            let isShared = hasSiblings && ownLimits[host] == nil && ownLimits[host ^ 1] == nil
+            let isShared = hasSiblings && (commonLimits[pair(host)] != nil || ownLimits[host] == nil && ownLimits[host ^ 1] == nil)
             return activeCount(host) + (isShared ? activeCount(host ^ 1) : 0)
         }
         func level(_ entry: Entry) -> Int { min(4, entry.priority + (now - entry.submitted) / Self.step) }
@@ -110,7 +113,13 @@ import Testing
                 let waits = model.waiting.contains { $0.item == item }
                 if queue.remove(item) != waits { Issue.record("remove") }
                 model.waiting.removeAll { $0.item == item }
-            case 94..<98:
+            case 94..<96:
+                let host = Int.random(in: 0..<hostCount, using: &generator)
+                let limit = [nil, nil, 0, 1, 2, 5].randomElement(using: &generator)!
+                model.commonLimits[model.pair(host)] = limit
+                for item in queue.setCommonLimit(host: host, limit, now: now) { model.start(item) }
+                if queue.commonLimit(ofHost: host) != limit { Issue.record("common limit") }
+            case 96..<98:
                 let host = Int.random(in: 0..<hostCount, using: &generator)
                 let limit = [nil, 0, 1, 3, 9].randomElement(using: &generator)!
                 model.ownLimits[host] = limit
@@ -128,6 +137,10 @@ import Testing
             try #require(queue.waitingCount == model.waiting.count)
         }
 
+        for host in 0..<hostCount {
+            model.commonLimits[model.pair(host)] = nil
+            for item in queue.setCommonLimit(host: host, nil, now: .milliseconds(model.now)) { model.start(item) }
+        }
         // Nothing is lost: with room for all, all that waits starts, and ends.
         let limits = PendingQueue<Int, Int>.Limits(total: 10_000, perHost: 10_000, waiting: 0)
         (model.total, model.perHost) = (limits.total, limits.perHost)

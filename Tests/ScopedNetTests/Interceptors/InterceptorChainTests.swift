@@ -28,7 +28,8 @@ import Testing
             chain = InterceptorChain(
                 interceptors,
                 InterceptedRequest.Context(
-                    place: .call, runID: 7, attempt: 1, redirects: 0, tag: nil, userInfo: [:], isRefresh: false),
+                    place: .call, runID: 7, attempt: 1, redirects: 0, tag: nil, userInfo: [:], isRefresh: false,
+                    values: InterceptedRequest.Values()),
                 mayGoOn: { !isOver.isOpen }
             ) { NetworkError(.shutdown, phase: .sending, message: "over") }
         }

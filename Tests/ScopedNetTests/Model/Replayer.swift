@@ -111,14 +111,14 @@ final class Replayer: @unchecked Sendable {
         request.arm { handlers in
             for number in 0..<setup.closures {
                 let (success, failure) = number == 0 ? (\Seen.successes, \Seen.failures) : (\Seen.furtherCalls, \Seen.furtherCalls)
-                handlers.success.append(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, success) })
-                handlers.failure.append(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, failure) })
+                handlers.success.append(CallbackHandler(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, success) })
+                handlers.failure.append(CallbackHandler(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, failure) })
                 guard setup.hasProgress else { continue }
-                handlers.sent.append(Callback(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, nil) })
+                handlers.sent.append(CallbackHandler(lane: nil, origin: origin) { [weak self] _ in self?.inCall(canary, nil) })
             }
             if setup.hasOnEnd {
                 handlers.end = .one(
-                    Callback(lane: nil, origin: origin) { [weak self] reason in self?.seen.withLock { $0.ends.append(reason) } })
+                    CallbackHandler(lane: nil, origin: origin) { [weak self] reason in self?.seen.withLock { $0.ends.append(reason) } })
             }
         }
         let bag = setup.usesBag ? bags[setup.bag(0)] : nil

@@ -20,7 +20,7 @@ import Testing
             transferOptions: TransferOptions(), destination: nil, errorBodyBytes: 0)
     }
 
-    private func callback() -> Callback<EndReason> { Callback(lane: nil, origin: CodeOrigin(#fileID, #line)) { _ in } }
+    private func callback() -> CallbackHandler<EndReason> { CallbackHandler(lane: nil, origin: CodeOrigin(#fileID, #line)) { _ in } }
 
     @Test func armedClosuresGoToOneStart() {
         var state = RequestState(description: description("http://a.test/"))
@@ -65,8 +65,8 @@ import Testing
         let lanes = [DeliveryLane(queue: DispatchQueue(label: "armed")), DeliveryLane(queue: DispatchQueue(label: "start"))]
         func handlers(_ lane: DeliveryLane) -> RunHandlers {
             var handlers = RunHandlers()
-            handlers.end.append(Callback(lane: lane, origin: CodeOrigin(#fileID, #line)) { _ in })
-            handlers.received.append(Callback(lane: lane, origin: CodeOrigin(#fileID, #line)) { _ in })
+            handlers.end.append(CallbackHandler(lane: lane, origin: CodeOrigin(#fileID, #line)) { _ in })
+            handlers.received.append(CallbackHandler(lane: lane, origin: CodeOrigin(#fileID, #line)) { _ in })
             return handlers
         }
         var armed = handlers(lanes[0])

@@ -23,8 +23,8 @@ import Testing
     @Test func queueLimitRatePlaceAndInterceptorsOutliveTheWait() {
         var waits = WaitSet()
         for kind in WaitSet.Kind.allCases { waits.set(Item(), kind, of: 7) }
-        #expect(waits.takeWait(7).count == WaitSet.Kind.allCases.count - 4)
-        for kind in [WaitSet.Kind.queue, .permit, .call, .exchange] { #expect(waits.take(kind, of: 7) != nil) }
+        #expect(waits.takeWait(7).count == WaitSet.Kind.allCases.count - 5)
+        for kind in [WaitSet.Kind.queue, .permit, .call, .exchange, .reader] { #expect(waits.take(kind, of: 7) != nil) }
         #expect(waits.isEmpty)
     }
 

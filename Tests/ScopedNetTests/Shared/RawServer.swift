@@ -130,6 +130,9 @@ final class RawConnection: Sendable {
     @discardableResult
     func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
+    /// Sends no more, and reads on.
+    func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Ends with a reset in place of a polite end.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)

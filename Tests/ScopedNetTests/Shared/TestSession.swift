@@ -21,4 +21,5 @@ func withSession(
     await session.shutdown()
     #expect(session.admission.activeCount == 0, "a slot was not given back")
     #expect(session.admission.waitingCount == 0)
+    #expect(session.link.liveAdmission.activeCount == 0 && session.link.liveAdmission.waitingCount == 0)
 }

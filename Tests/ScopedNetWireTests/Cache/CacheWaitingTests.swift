@@ -257,14 +257,14 @@ import Testing
             cached.server.on("/", fresh("a").stalling(.beforeHead))
             let run = cached.wire.get().start()
             try await cached.server.waitForStalls()
-            let coalescer = RequestCoalescer<CacheKey>()
+            let coalescer = RequestCoalescer<CacheKey, Never>()
             let key = try #require(cached.cache.strategy(.standard).key(for: CacheRequest(url: "http://example.test/")))
             #expect(coalescer.lead(key, run.core))
             let level = { run.core.followersLevel.load(ordering: .sequentiallyConsistent) }
             var seen: [UInt8] = []
             let priorities: [Priority] = [.low, .veryHigh, .normal, .veryHigh, .veryLow]
             for (index, priority) in priorities.enumerated() {
-                #expect(coalescer.follow(key, UInt64(index), priority) {})
+                #expect(coalescer.follow(key, UInt64(index), priority) { _ in })
                 seen.append(level())
             }
             #expect(seen == [1, 4, 4, 4, 4])

@@ -265,9 +265,9 @@ import Testing
             let request = session.request("http://h/")
             request.arm { handlers in
                 let fate = Fate { probe.withLock { $0.append(Self.isOn(session) ? "on the delivery queue" : "elsewhere") } }
-                handlers.success.append(Callback(lane: session.lane, origin: origin) { _ in trace.add("first") })
+                handlers.success.append(CallbackHandler(lane: session.lane, origin: origin) { _ in trace.add("first") })
                 handlers.success.append(
-                    Callback(lane: DeliveryLane(queue: queue), origin: origin) { _ in
+                    CallbackHandler(lane: DeliveryLane(queue: queue), origin: origin) { _ in
                         _ = fate
                         trace.add("second")
                     })
@@ -305,9 +305,9 @@ import Testing
             request.arm { handlers in
                 let captured = Canary()
                 canary = captured
-                handlers.received.append(Callback(lane: session.lane, origin: origin) { _ in trace.add("first") })
+                handlers.received.append(CallbackHandler(lane: session.lane, origin: origin) { _ in trace.add("first") })
                 handlers.received.append(
-                    Callback(lane: DeliveryLane(queue: queue), origin: origin) { _ in
+                    CallbackHandler(lane: DeliveryLane(queue: queue), origin: origin) { _ in
                         _ = captured
                         trace.add("second")
                     })

@@ -198,7 +198,7 @@ import Testing
             leader.cancel()
             cached.server.releaseStalls()
             #expect(try await follower.body == Data("shared".utf8))
-            while log.all.isEmpty { await Task.yield() }
+            await eventually { !log.all.isEmpty }
             #expect(log.all == ["cancelled"])
         }
     }
@@ -377,7 +377,7 @@ import Testing
             wire.get().interceptors(call: [late]).start(in: bag!)
             await begun.wait()
             bag = nil
-            while log.all.isEmpty { await Task.yield() }
+            await eventually { !log.all.isEmpty }
             #expect(log.all == ["cancelled"])
         }
     }

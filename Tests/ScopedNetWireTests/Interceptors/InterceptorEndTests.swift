@@ -7,7 +7,7 @@ import Testing
 @testable import ScopedNet
 
 /// Interceptors at the end of their run: cancels, bags, time limits.
-@Suite(.leavesNothing, .timeLimit(.minutes(1))) struct InterceptorEndTests {
+@Suite(.leavesNothing, .timeLimit(.minutes(3))) struct InterceptorEndTests {
     /// One that waits until its task is cancelled.
     private func waiting(_ begun: Latch, _ log: Gathered<String>) -> Intercepting {
         Intercepting { request, _, next in
@@ -34,7 +34,7 @@ import Testing
             await begun.wait()
             #expect(run.cancel() == .cancelled)
             await ended.wait()
-            while log.all.count < 2 { await Task.yield() }
+            await eventually { log.all.count >= 2 }
             #expect(log.all == ["cancelled", "cancelled"] && wire.server.requests.isEmpty)
         }
     }
@@ -54,7 +54,7 @@ import Testing
             try await wire.server.waitForRequests(1)
             bag = nil
             try await wire.server.waitForOpenConnections { $0 == 0 }
-            while log.all.count < 2 { await Task.yield() }
+            await eventually { log.all.count >= 2 }
             #expect(Set(log.all) == ["call cancelled owner released", "exchange cancelled owner released"], "\(log.all)")
         }
     }

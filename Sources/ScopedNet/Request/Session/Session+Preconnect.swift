@@ -25,12 +25,16 @@ extension Session {
         } catch { throw error.asked(nil, target) }
     }
 
-    private func connect(to target: RequestURL) async throws(NetworkError) {
-        // The template of a plain GET: what is wrong with the settings is said before there is a connection.
-        let description = factory.description(
-            .get, target.string, [:], [:], nil, accepting: nil, destination: nil, failure: nil)
+    /// The template of a plain GET: what is wrong with the settings is said before there is a connection.
+    func plainTemplate(_ target: RequestURL) throws(NetworkError) -> RequestTemplate {
+        let description = factory.description(.get, target.string, [:], [:], nil, accepting: nil, destination: nil, failure: nil)
         let template = try factory.template(description)
         guard link.users.acceptsRun else { throw NetworkError(.shutdown, phase: .preparing, message: "the session was shut down") }
+        return template
+    }
+
+    private func connect(to target: RequestURL) async throws(NetworkError) {
+        let template = try plainTemplate(target)
         let deadline = template.options.timeouts.total.map { configuration.timing.now() &+ $0.nanoseconds }
         let transfer = ExchangeBuilder.connect(to: target, template.transferOptions, deadline: deadline)
         let waiting = PreconnectWait()

@@ -64,7 +64,7 @@ private final class StreamOpening: Sendable {
     ) async throws(NetworkError) -> StreamedResponse {
         let stream = BodyStream(window: window, origin: origin)
         var handlers = RunHandlers()
-        handlers.head = .one(Callback(lane: .resumption, origin: origin) { self.succeed($0) })
+        handlers.head = .one(CallbackHandler(lane: .resumption, origin: origin) { self.succeed($0) })
         handlers.resolve = { result in
             switch result {
             case .success(let response): self.succeed(response.parts.head)
@@ -78,8 +78,7 @@ private final class StreamOpening: Sendable {
         if run.wasRefused { throw run.refusal }
         let head = try await head { canceller.cancel() }
         let limits = request.session.configuration.options.limits.decoding
-        return StreamedResponse(
-            head: head, bytes: StreamedResponse.Bytes(stream: stream, run: run, coding: head.appliedCoding, limits: limits))
+        return StreamedResponse(head: head, stream: stream, run: run, limits: limits)
     }
 
     func succeed(_ head: ResponseHead) { settle(.success(head)) }

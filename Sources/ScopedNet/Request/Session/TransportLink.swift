@@ -6,6 +6,8 @@ import SystemSupport
 package final class TransportLink: Sendable {
     package let transport: any Transport
     package let admission: AdmissionQueue
+    /// For what is held long.
+    package let liveAdmission: AdmissionQueue
     let users = TransportUsers()
     private let listener = Lock<(any ShutdownListener)?>(nil)
     private let settings: ConnectionSettings
@@ -23,7 +25,9 @@ package final class TransportLink: Sendable {
         overrides = HostOverrides(configuration.connection)
         connectivity = configuration.connectivity
         transport = configuration.customTransport ?? CurlTransport(settings: configuration.connection)
-        admission = AdmissionQueue(limits: configuration.connection.limits, timing: configuration.timing)
+        let limits = configuration.connection.limits
+        admission = AdmissionQueue(limits: limits, timing: configuration.timing)
+        liveAdmission = AdmissionQueue(limits: limits.ofLive, timing: configuration.timing)
         environment =
             configuration.connection.proxy == .environment ? ProxyConfiguration.Environment(EasyProfile.processEnvironment) : .none
         isWatching = Atomic(configuration.connection.unixSocketPath != nil)

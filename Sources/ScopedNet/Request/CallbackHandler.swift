@@ -2,8 +2,8 @@
 ///
 /// An owner-passing closure holds its owner weakly and is skipped when the owner is gone (a weak load fails from the moment the owner's
 /// deinit begins), so it never runs for a dying owner.
-package struct Callback<Payload: Sendable>: Sendable {
-    /// Nil: the run's own lane.
+package struct CallbackHandler<Payload: Sendable>: Sendable {
+    /// Nil: the run's own `lane`.
     package let lane: DeliveryLane?
     package let invoke: @Sendable (Payload) -> Void
     package let origin: CodeOrigin
@@ -44,7 +44,7 @@ package struct Callback<Payload: Sendable>: Sendable {
         lane = closure.lane
         self.origin = origin
         invoke = { payload in
-            // On the lane, and so on the actor.
+            // On the `lane`, and so on the actor.
             if let (owner, body) = closure.borrow() { body((owner, payload)) }
         }
     }
@@ -54,7 +54,7 @@ package struct Callback<Payload: Sendable>: Sendable {
     ) {
         lane = DeliveryLane.of(owner)
         self.origin = origin
-        // Safety: as above; the lane holds the actor weakly and runs this inside it.
+        // Safety: as above; the `lane` holds the actor weakly and runs this inside it.
         let call = unsafeBitCast(body, to: (@Sendable (Owner, Payload) -> Void).self)
         let reference = WeakReference(owner)
         invoke = { payload in
@@ -79,12 +79,12 @@ private struct PlainOwnerBody<Owner: AnyObject & Sendable, Payload: Sendable> {
 }
 
 /// Most kinds of callback are registered once or never: no array for those.
-package enum CallbackList<Payload: Sendable>: Sendable {
+package enum HandlerList<Payload: Sendable>: Sendable {
     case none
-    case one(Callback<Payload>)
-    case many([Callback<Payload>])
+    case one(CallbackHandler<Payload>)
+    case many([CallbackHandler<Payload>])
 
-    package mutating func append(_ callback: Callback<Payload>) {
+    package mutating func append(_ callback: CallbackHandler<Payload>) {
         switch self {
         case .none: self = .one(callback)
         case .one(let first): self = .many([first, callback])
@@ -93,7 +93,7 @@ package enum CallbackList<Payload: Sendable>: Sendable {
     }
 
     @inline(__always)
-    package func forEach(_ body: (Callback<Payload>) -> Void) {
+    package func forEach(_ body: (CallbackHandler<Payload>) -> Void) {
         switch self {
         case .none: break
         case .one(let callback): body(callback)
@@ -102,7 +102,7 @@ package enum CallbackList<Payload: Sendable>: Sendable {
     }
 
     /// Nil past the last one.
-    package subscript(number: Int) -> Callback<Payload>? {
+    package subscript(number: Int) -> CallbackHandler<Payload>? {
         switch self {
         case .none: nil
         case .one(let callback): number == 0 ? callback : nil
@@ -122,7 +122,7 @@ package enum CallbackList<Payload: Sendable>: Sendable {
 
     /// True when every callback may run on `lane`.
     package func fits(_ lane: DeliveryLane) -> Bool {
-        func fits(_ callback: Callback<Payload>) -> Bool { callback.lane == nil || callback.lane === lane }
+        func fits(_ callback: CallbackHandler<Payload>) -> Bool { callback.lane == nil || callback.lane === lane }
         return switch self {
         case .none: true
         case .one(let callback): fits(callback)

@@ -1,0 +1,192 @@
+import SystemSupport
+
+/// A closure that reads bodies while they arrive, beside the run that collects them.
+package final class BodyObserver: Sendable {
+    typealias Body = @Sendable (ResponseHead, StreamedResponse.Bytes) async -> Void
+    let window: Int
+    let body: Body
+    let origin: CodeOrigin
+
+    init(window: Int, origin: CodeOrigin, _ body: @escaping Body) {
+        self.window = window
+        self.body = body
+        self.origin = origin
+    }
+}
+
+/// One body that is read while it arrives, in a task. A cancel ends the task, and the sequence it reads.
+private final class BodyReading: Cancellable {
+    private enum State {
+        /// The response is accepted, and may still be put elsewhere.
+        case pending(@Sendable () async -> Void)
+        /// It will be begun.
+        case due(@Sendable () async -> Void)
+        case starting
+        case running(Task<Void, Never>)
+        case cancelled, over
+    }
+
+    let stream: BodyStream
+    private let state: Lock<State>
+    /// Its places in bags, once its run has left them.
+    private let links = Lock<[ScopeMember]>([])
+    private let reason: @Sendable () -> CancelReason
+    private let error: @Sendable (CancelReason) -> NetworkError
+
+    init(
+        _ stream: BodyStream, reason: @escaping @Sendable () -> CancelReason,
+        error: @escaping @Sendable (CancelReason) -> NetworkError, body: @escaping @Sendable () async -> Void
+    ) {
+        self.stream = stream
+        self.reason = reason
+        self.error = error
+        state = Lock(.pending(body))
+    }
+
+    /// For a bag that waits; nil once it is over.
+    var ending: (@Sendable () async -> Void)? {
+        state.withLock { state in
+            switch state {
+            case .running(let task): { await task.value }
+            // Between `begin` and its task there is none for a moment.
+            case .pending, .due, .starting: { await Task.yield() }
+            case .cancelled, .over: nil
+            }
+        }
+    }
+
+    /// The body goes where it is read: the closure is called soon.
+    func promise() { state.withLock { if case .pending(let body) = $0 { $0 = .due(body) } } }
+
+    /// The body went elsewhere, or nowhere.
+    var isUnwanted: Bool { state.withLock { if case .pending = $0 { true } else { false } } }
+
+    func begin() {
+        let body = state.withLock { state -> (@Sendable () async -> Void)? in
+            guard case .due(let body) = state else { return nil }
+            state = .starting
+            return body
+        }
+        guard let body else { return }
+        let task = Task {
+            await body()
+            end()
+        }
+        let isCancelled = state.withLock { state -> Bool in
+            if case .starting = state { state = .running(task) }
+            if case .cancelled = state { return true }
+            return false
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    private func end() {
+        state.withLock { if case .cancelled = $0 {} else { $0 = .over } }
+        // Bytes that it has not read hold nothing up any more.
+        stream.abandon(.explicit)
+        leaveBags()
+    }
+
+    private func leaveBags() {
+        let links = self.links.withLock { links in
+            defer { links = [] }
+            return links
+        }
+        for link in links { link.leaveBag() }
+    }
+
+    func join(_ bag: BagStorage) {
+        let link = BodyReadingLink(self)
+        links.withLock { $0.append(link) }
+        guard bag.insert(link) else { return cancel(bag.endReason ?? .ownerReleased) }
+        // It ended while it was being put in.
+        if state.withLock({ if case .over = $0 { true } else { false } }) { leaveBags() }
+    }
+
+    func cancel() { cancel(reason()) }
+
+    /// The reader gets nothing more. The transfer may wait for it: one that goes on for others does so without.
+    func cutOff(_ reason: CancelReason) { stream.cut(error(reason), reason) }
+
+    func cancel(_ reason: CancelReason) {
+        // A closure that was never called is let go outside the lock.
+        let old = state.withLock { state in
+            defer { if case .over = state {} else { state = .cancelled } }
+            return state
+        }
+        cutOff(reason)
+        if case .running(let task) = old { task.cancel() }
+        leaveBags()
+    }
+}
+
+/// The place of a reader in a bag.
+private final class BodyReadingLink: ScopeMember, @unchecked Sendable {
+    // Safety: as the base class; `reading` is constant.
+    private let reading: BodyReading
+
+    init(_ reading: BodyReading) {
+        self.reading = reading
+        super.init()
+    }
+
+    override var ending: (@Sendable () async -> Void)? { reading.ending }
+    override func closeGate(_ reason: CancelReason) -> (result: CancelOutcome, aftermath: Aftermath) {
+        reading.cutOff(reason)
+        return (.cancelled, .tearDown)
+    }
+    override func tearDown(_ reason: CancelReason) { reading.cancel(reason) }
+}
+
+/// A run whose body is read while it arrives.
+extension WaitingRun {
+    func adopt(_ reader: BodyObserver) {
+        addExtra { $0.reader = reader }
+        // Cancelled meanwhile, when there was nothing to take away yet.
+        if lifecycle.isOver { dropHooks() }
+    }
+
+    /// Prepares to read the body of an accepted response; nil where nobody wants to.
+    func prepareReading(_ head: ResponseHead) -> BodyStream? {
+        guard !isRefresh, let reader = ifExtras({ $0.reader }) ?? nil else { return nil }
+        let source = StreamedResponse.Bytes.Source(template: template, runID: id, attempt: attemptNumber)
+        let stream = BodyStream(window: reader.window, origin: reader.origin)
+        let bytes = StreamedResponse.Bytes(
+            observed: stream, source: source, coding: head.appliedCoding, limits: template.options.limits.decoding)
+        let reading = BodyReading(stream) { [weak self] in
+            self.map { $0.closedBag?.endReason ?? $0.reason } ?? .explicit
+        } error: { [id] in
+            source.named(.cancelled($0, runID: id, phase: .receiving))
+        } body: {
+            await reader.body(head, bytes)
+        }
+        // The one of an earlier attempt has all that came of it; its run may be cancelled later for both.
+        setWait(reading, .reader, of: exchanges.id.number)
+        if !mayGoOn { reading.cancel() }
+        return stream
+    }
+
+    /// The body goes where it is read.
+    func beginReading(_ stream: BodyStream?) {
+        let readings = ifExtras { $0.waits.all(.reader) } ?? []
+        guard let stream, let reading = readings.lazy.compactMap({ $0 as? BodyReading }).first(where: { $0.stream === stream }) else {
+            return
+        }
+        reading.promise()
+        DeliveryLane.resumption.enqueue(
+            .work { [weak self] in
+                // Looked at where it begins: a cancel that came before is seen here, a later one finds it among the waits.
+                if self?.mayCall == true { reading.begin() } else { reading.cancel() }
+            })
+    }
+
+    /// The body is complete, or will never be. Its reader goes on until it has all that came, however the run ends; a cancel of the run and the end of
+    /// its bags reach it until then.
+    func endReading(_ error: NetworkError?) {
+        guard let reading = (ifExtras { $0.waits.item(.reader, of: exchanges.id.number) } ?? nil) as? BodyReading else { return }
+        // Also where it went elsewhere meanwhile.
+        reading.stream.finish(error)
+        if reading.isUnwanted || !mayGoOn { return reading.cancel() }
+        for bag in [bag].compactMap({ $0 }) + (ifExtras { $0.bags } ?? []) { reading.join(bag) }
+    }
+}
