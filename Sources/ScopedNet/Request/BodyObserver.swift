@@ -168,10 +168,8 @@ extension WaitingRun {
 
     /// The body goes where it is read.
     func beginReading(_ stream: BodyStream?) {
-        let readings = ifExtras { $0.waits.all(.reader) } ?? []
-        guard let stream, let reading = readings.lazy.compactMap({ $0 as? BodyReading }).first(where: { $0.stream === stream }) else {
-            return
-        }
+        guard let stream, let readings = ifExtras({ $0.waits.all(.reader) }) else { return }
+        guard let reading = readings.lazy.compactMap({ $0 as? BodyReading }).first(where: { $0.stream === stream }) else { return }
         reading.promise()
         DeliveryLane.resumption.enqueue(
             .work { [weak self] in
