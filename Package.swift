@@ -111,7 +111,8 @@ var targets: [Target] = [
         name: "ReachabilityTests",
         dependencies: ["CleanSlate", "Reachability", "ScopedNet", "SystemSupport", "CNetlink", "CSandbox"],
         swiftSettings: settings),
-    .testTarget(name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting", "SystemSupport"], swiftSettings: settings),
+    .testTarget(
+        name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting", "SystemSupport"], swiftSettings: settings),
 ]
 
 if !leanBuild {
