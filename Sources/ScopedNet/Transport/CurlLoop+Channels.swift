@@ -13,6 +13,7 @@ extension CurlLoop {
         }
         easy.channel = CurlChannel(easy, descriptor: descriptor, pipe)
         channels[descriptor] = easy
+        if let multi = easy.multi { pools.rest(multi) }
         sink.transfer(id, didReach: .opened(easy.info.metrics(started: easy.clocks.startedAt)), batch: batch)
         let thread = thread
         pipe.input.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.cancel(id)) })

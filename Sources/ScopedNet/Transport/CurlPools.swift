@@ -11,6 +11,8 @@ final class CurlPools {
         let multi: UnsafeMutableRawPointer
         var transfers: Int
         var deadline: UInt64
+        /// Its one connection stands, and is a channel's: libcurl has nothing to do there.
+        var isResting = false
     }
 
     // Safety of the unchecked accesses: one thread. libcurl calls back into `wants(timeout:for:)` from within its own functions, which
@@ -48,6 +50,14 @@ final class CurlPools {
         guard let multi = make(for: loop) else { return nil }
         retired.append(Retired(multi: multi, transfers: 1, deadline: Self.never))
         return multi
+    }
+
+    /// The connection of a channel stands: nobody asks its handle any more.
+    func rest(_ multi: UnsafeMutableRawPointer) {
+        thread.preconditionIsCurrent()
+        guard let index = retired.firstIndex(where: { $0.multi == multi }) else { return }
+        retired[index].isResting = true
+        retired[index].deadline = Self.never
     }
 
     /// All or nothing: a multi handle without its callbacks would do no work.
@@ -149,7 +159,7 @@ final class CurlPools {
         var running: Int32 = 0
         if let current { curl_multi_socket_action(current, descriptor, flags, &running) }
         // libcurl ignores a descriptor it does not know (curl_multi_socket_action(3)).
-        for pool in retired { curl_multi_socket_action(pool.multi, descriptor, flags, &running) }
+        for pool in retired where !pool.isResting { curl_multi_socket_action(pool.multi, descriptor, flags, &running) }
     }
 
     /// Lets libcurl run what is due: in the current one whatever there is, in the others what their clocks say.
@@ -170,7 +180,7 @@ final class CurlPools {
     func reap(_ body: (CurlEasy, CURLcode) -> Void) {
         thread.preconditionIsCurrent()
         if let current { Self.reap(current, body) }
-        for pool in retired { Self.reap(pool.multi, body) }
+        for pool in retired where !pool.isResting { Self.reap(pool.multi, body) }
     }
 
     private static func reap(_ multi: UnsafeMutableRawPointer, _ body: (CurlEasy, CURLcode) -> Void) {
@@ -196,7 +206,7 @@ final class CurlPools {
             default: monotonicNow() + UInt64(milliseconds) * 1_000_000
             }
         if let index = retired.firstIndex(where: { $0.multi == pool }) {
-            retired[index].deadline = deadline
+            if !retired[index].isResting { retired[index].deadline = deadline }
         } else {
             self.deadline = deadline
         }

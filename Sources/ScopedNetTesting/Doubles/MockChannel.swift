@@ -17,6 +17,8 @@ public final class MockChannel: Sendable {
         var sink: (any TransferSink)?
         var waiters: [CheckedContinuation<Void, Never>] = []
         var isEnded = false
+        /// The library has been told of the end.
+        var isTold = false
     }
 
     private let transfer: TransferRequest
@@ -24,7 +26,7 @@ public final class MockChannel: Sendable {
 
     init(_ transfer: TransferRequest, sink: (any TransferSink)?) {
         self.transfer = transfer
-        state = Lock(State(sink: sink, isEnded: sink == nil))
+        state = Lock(State(sink: sink, isEnded: sink == nil, isTold: sink == nil))
     }
 
     /// For a test that was cancelled while it waited for a channel. It has ended.
@@ -94,13 +96,25 @@ public final class MockChannel: Sendable {
         guard let sink else { return }
         // Never from within what the library calls.
         WorkPool.shared.submit([
-            { [id, pipe] in
+            { [self, id, pipe] in
                 if error?.code != .cancelled { pipe?.finish(error) }
                 let batch = DeliveryBatch()
                 sink.transfer(id, didFinishWith: TransferResult(error: error), batch: batch)
                 batch.end()
+                state.withLock { $0.isTold = true }
+                wake()
             }
         ])
+    }
+
+    /// Waits until the library has been told of the end.
+    func settle() async {
+        while !state.withLock({ $0.isTold }) {
+            await withCheckedContinuation { continuation in
+                state.withLock { $0.waiters.append(continuation) }
+                if state.withLock({ $0.isTold }) { wake() }
+            }
+        }
     }
 
     private func wake() {

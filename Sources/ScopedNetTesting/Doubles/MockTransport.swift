@@ -231,6 +231,7 @@ public final class MockTransport: Sendable {
         for exchange in open { exchange.fail(.shutdown) }
         // A cancel may be ending one of them on another thread.
         for exchange in open { await exchange.settle() }
+        for channel in channels { await channel.settle() }
     }
 }
 
