@@ -23,6 +23,7 @@ enum OrderedEnd {
         case "exit": exit(0)
         case "thread":
             Thread.detachNewThread { exit(0) }
+            // The other thread ends the process; there is nothing to wait for here.
             while true { try await Task.sleep(for: .seconds(60)) }
         case "shutdown":
             await session.shutdown()
