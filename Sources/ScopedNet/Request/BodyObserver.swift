@@ -23,7 +23,16 @@ private final class BodyReading: Cancellable {
         case due(@Sendable () async -> Void)
         case starting
         case running(Task<Void, Never>)
-        case cancelled, over
+        /// It has ended or was cancelled, and is in its bags for a moment more.
+        case leaving
+        case over
+
+        var isEnding: Bool {
+            switch self {
+            case .leaving, .over: true
+            case .pending, .due, .starting, .running: false
+            }
+        }
     }
 
     let stream: BodyStream
@@ -48,9 +57,9 @@ private final class BodyReading: Cancellable {
         state.withLock { state in
             switch state {
             case .running(let task): { await task.value }
-            // Between `begin` and its task there is none for a moment.
-            case .pending, .due, .starting: { await Task.yield() }
-            case .cancelled, .over: nil
+            // Between `begin` and its task there is none for a moment, and none is needed to leave a bag.
+            case .pending, .due, .starting, .leaving: { await Task.yield() }
+            case .over: nil
             }
         }
     }
@@ -72,19 +81,32 @@ private final class BodyReading: Cancellable {
             await body()
             end()
         }
-        let isCancelled = state.withLock { state -> Bool in
+        let hasEnded = state.withLock { state -> Bool in
             if case .starting = state { state = .running(task) }
-            if case .cancelled = state { return true }
-            return false
+            return state.isEnding
         }
-        if isCancelled { task.cancel() }
+        // By a cancel, which found no task; one that is through already takes no notice.
+        if hasEnded { task.cancel() }
     }
 
     private func end() {
-        state.withLock { if case .cancelled = $0 {} else { $0 = .over } }
-        // Bytes that it has not read hold nothing up any more.
-        stream.abandon(.explicit)
+        _ = leave { stream.abandon(.explicit) }
+    }
+
+    /// Ends it once: `work`, then out of its bags, and only then is it over for one who waits for them.
+    ///
+    /// - Returns: the state before, for the caller to let go of outside the lock.
+    private func leave(_ work: () -> Void) -> State {
+        let old = state.withLock { state in
+            defer { if !state.isEnding { state = .leaving } }
+            return state
+        }
+        work()
+        guard !old.isEnding else { return old }
+        if case .running(let task) = old { task.cancel() }
         leaveBags()
+        state.withLock { $0 = .over }
+        return old
     }
 
     private func leaveBags() {
@@ -98,9 +120,14 @@ private final class BodyReading: Cancellable {
     func join(_ bag: BagStorage) {
         let link = BodyReadingLink(self)
         links.withLock { $0.append(link) }
-        guard bag.insert(link) else { return cancel(bag.endReason ?? .ownerReleased) }
-        // It ended while it was being put in.
-        if state.withLock({ if case .over = $0 { true } else { false } }) { leaveBags() }
+        let isIn = bag.insert(link)
+        // The reader has the last byte while the run's thread is here, and ends: it takes the links before this one is among them, and never looks
+        // again. Whoever comes second takes them out.
+        if state.withLock({ $0.isEnding }) {
+            link.leaveBag()
+            return leaveBags()
+        }
+        if !isIn { cancel(bag.endReason ?? .ownerReleased) }
     }
 
     func cancel() { cancel(reason()) }
@@ -110,13 +137,7 @@ private final class BodyReading: Cancellable {
 
     func cancel(_ reason: CancelReason) {
         // A closure that was never called is let go outside the lock.
-        let old = state.withLock { state in
-            defer { if case .over = state {} else { state = .cancelled } }
-            return state
-        }
-        cutOff(reason)
-        if case .running(let task) = old { task.cancel() }
-        leaveBags()
+        _ = leave { cutOff(reason) }
     }
 }
 
