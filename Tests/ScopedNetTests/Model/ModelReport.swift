@@ -34,8 +34,8 @@ enum ModelReport {
 
     /// Checks mistakes in the use of the machines: each must be found.
     ///
-    /// With `isQuick` it looks first where the last ones were found, so the scenario shown need not be the smallest that has the violation.
-    static func flaws(limit: Int, isQuick: Bool) -> Bool {
+    /// With `lastFirst` it looks first where the last ones were found, so the scenario shown need not be the smallest that has the violation.
+    static func flaws(limit: Int, lastFirst: Bool) -> Bool {
         var survivors: [Flaw] = []
         var scenarios = Scenario.ordered(withLarge: false)
         for flaw in Flaw.allCases where flaw != .none {
@@ -45,7 +45,7 @@ enum ModelReport {
                 continue
             }
             let scenario = scenarios[index]
-            if isQuick { scenarios.insert(scenarios.remove(at: index), at: 0) }
+            if lastFirst { scenarios.insert(scenarios.remove(at: index), at: 0) }
             print("flaw: \(flaw): \(report.violation) (\(report.violation.guarantee)), \(report.trace.count) steps in \"\(scenario.name)\"")
         }
         print("flaw: \(Flaw.allCases.count - 1 - survivors.count) of \(Flaw.allCases.count - 1) found")
