@@ -26,8 +26,11 @@ final class ChannelConnection: AdmissionWaiter {
     private let stage = Lock(Stage.idle)
     private let place = Lock<Int32>(-1)
     private let queueTimer = Lock<(any Cancellable)?>(nil)
+    private let report = Lock<SecurityPolicy.TrustFailure?>(nil)
 
     var exchangeID: TransferID { transfer.id }
+    /// Of the connection that stands.
+    var trustReport: SecurityPolicy.TrustFailure? { report.withLock { $0 } }
     private var slots: AdmissionQueue { session.link.liveAdmission }
 
     var queuePlace: Int32 {
@@ -202,6 +205,7 @@ final class ChannelConnection: AdmissionWaiter {
 
 extension ChannelConnection: TransferSink {
     func transfer(_ id: TransferID, didReach milestone: TransferMilestone, batch: DeliveryBatch) {
+        if case .trustReported(let failure) = milestone { report.withLock { $0 = failure } }
         guard case .opened(let metrics) = milestone else { return }
         let opening = stage.withLock { stage -> Opening? in
             guard case .connecting(let opening) = stage else { return nil }

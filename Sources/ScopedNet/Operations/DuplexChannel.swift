@@ -10,11 +10,14 @@ public final class DuplexChannel: Sendable {
     public var bytes: Bytes { Bytes(channel: self) }
     /// The times and addresses of the connection.
     public let metrics: TransferMetrics
+    /// Why the server, or a proxy that speaks TLS, would have been refused: from ``SecurityPolicy/Mode/reportOnly`` pins. Nil where it would not have been.
+    public let trustReport: SecurityPolicy.TrustFailure?
     fileprivate let connection: ChannelConnection
 
     init(_ connection: ChannelConnection, _ metrics: TransferMetrics) {
         self.connection = connection
         self.metrics = metrics
+        trustReport = connection.trustReport
     }
 
     deinit { connection.drop() }
@@ -29,7 +32,8 @@ public final class DuplexChannel: Sendable {
     ///
     /// Returns when the connection stands. Name lookup, proxies (through a tunnel, for `http` as well), TLS, pins, the address filter, ``RequestOptions/access``,
     /// ``HSTSStore`` and ``Timeouts/connect`` are those of a request to that URL; ALPN offers HTTP/1.1. Path and query do not matter. It takes no place among
-    /// the requests: ``ConnectionLimits/live`` limits it, together with streams. Once it stands no clock runs but TCP's own.
+    /// the requests: ``ConnectionLimits/live`` limits it, together with streams. Once it stands no clock runs but TCP's own, until it
+    /// is closed.
     ///
     /// - Parameters:
     ///   - url: `https` for TLS, `http` for none. A relative one is of the session's base URL.
@@ -73,7 +77,8 @@ public final class DuplexChannel: Sendable {
     /// Says that nothing more is sent, once all bytes have gone out that were taken, also where this object goes meanwhile. Any thread, idempotent, returns at
     /// once.
     ///
-    /// The channel ends when the other side has closed as well, or has been silent for 5 s; what comes until then can be read.
+    /// The channel ends when the other side has closed as well, or has been silent for 5 s after all has gone out; what comes until then can be read. It
+    /// fails with `idleTimeout` where the other side takes nothing of what is left for as long as the session's ``Timeouts/idle``.
     public func close() { connection.pipe.output.close() }
 
     /// Ends the connection now. Any thread, idempotent.

@@ -167,7 +167,9 @@ struct ExchangeBuilder {
 
     /// The connection of a channel.
     static func channel(to url: RequestURL, _ options: TransferOptions, _ pipe: ChannelPipe) -> TransferRequest {
-        TransferRequest(url: url, headers: .empty, options: options.forChannel, repeatsSilently: true, isConnectOnly: true, pipe: pipe)
+        TransferRequest(
+            url: url, headers: .empty, options: options.forChannel, wantsMilestones: true, repeatsSilently: true, isConnectOnly: true,
+            pipe: pipe)
     }
 
     // MARK: Making

@@ -14,6 +14,7 @@ extension CurlLoop {
         easy.channel = CurlChannel(easy, descriptor: descriptor, pipe)
         channels[descriptor] = easy
         if let multi = easy.multi { pools.rest(multi) }
+        easy.deliver(easy.trust.connected())
         sink.transfer(id, didReach: .opened(easy.info.metrics(started: easy.clocks.startedAt)), batch: batch)
         let thread = thread
         pipe.input.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.cancel(id)) })
@@ -22,27 +23,20 @@ extension CurlLoop {
         sockets.want(SEPOLL_IN, on: descriptor)
     }
 
-    /// Moves what can be moved in either direction.
+    /// Gives a channel a turn.
     func move(_ easy: CurlEasy) {
-        guard let channel = easy.channel, let pipe = easy.transfer?.pipe, let id = easy.id else { return }
-        let (read, sent) = (channel.receive(), channel.send())
-        for progress in [read, sent] { if case .failed(let code) = progress { return finish(easy, code) } }
-        if channel.hasReadAll { pipe.input.finish(nil) }
-        if case .ended = sent, !channel.hasSaidEnd { channel.sayEnd() }
-        // The other side closes: what was taken still goes out.
-        if channel.hasReadAll, channel.hasSaidEnd || channel.hasSentAll { return finish(easy, CURLE_OK) }
-        if channel.hasSaidEnd {
-            // A reader that is behind is waited for, as long as there is one.
-            channel.deadline = channel.isBehind ? .max : now &+ Self.patience
-            if channel.deadline != .max { arm(channel.deadline) }
+        guard let channel = easy.channel, let id = easy.id else { return }
+        switch channel.turn(now: now) {
+        case .waits: break
+        case .again: keen.append(id)
+        case .refused(let code):
+            easy.transfer?.pipe?.output.finish(CurlError(easy: easy, code: code).networkError)
+            keen.append(id)
+        case .over(let code): return finish(easy, code)
         }
-        let events = (channel.readsOn ? SEPOLL_IN : 0) | (channel.awaitsRoom ? SEPOLL_OUT : 0)
+        if channel.deadline != .max { arm(channel.deadline) }
+        let events = channel.events
         if events == 0 { sockets.rest(channel.descriptor) } else { sockets.want(events, on: channel.descriptor) }
-        // Bytes that TLS has read ahead wake nobody. Others first.
-        switch (read, sent) {
-        case (.goesOn, _), (_, .goesOn): keen.append(id)
-        default: break
-        }
     }
 
     /// Moves on those that had more to do in the last turn.
@@ -53,13 +47,15 @@ extension CurlLoop {
         for id in ids { if let easy = channel(id) { move(easy) } }
     }
 
-    /// Silence of the other side after this one has closed: then it is closed by force.
-    private static let patience: UInt64 = 5_000_000_000
-
     /// - Returns: true for a channel; its only clock is that of its end.
     func runClock(ofChannel easy: CurlEasy) -> Bool {
         guard let channel = easy.channel else { return false }
-        if channel.deadline <= now { finish(easy, CURLE_OK) } else if channel.deadline != .max { arm(channel.deadline) }
+        guard channel.deadline <= now else {
+            if channel.deadline != .max { arm(channel.deadline) }
+            return true
+        }
+        if let overdue = channel.overdue { easy.fail(with: easy.error(.idleTimeout, overdue, phase: .sending)) }
+        finish(easy, CURLE_OK)
         return true
     }
 

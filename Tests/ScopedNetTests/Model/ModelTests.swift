@@ -94,7 +94,7 @@ import Testing
             // Of the steps and the precedence a third by default; each time the same.
             let chosen = mutants.all.filter { Self.isSoaking || !Self.steps.contains($0.file) || $0.number % 3 == 0 }
             let numbers = chosen.filter { Self.isSoaking || Self.equivalent["\($0.file) \($0.text)"] == nil }.map { "\($0.number)" }
-            // Where the small scenarios do not come by, a mutant changes none of them: only the large ones could tell, which are cut off here.
+            // A mutant that no small scenario reaches changes none of them: only the large ones could tell, and they are cut off here.
             let (status, lines) = try await run(
                 program, ["mutants", limit, numbers.joined(separator: ","), Self.isSoaking ? "all" : "reached"])
             #expect(status == 0)

@@ -263,6 +263,46 @@ import Testing
         }
     }
 
+    /// The other side never reads: what is left after a close has the idle clock, also where nobody holds the channel any more.
+    @Test(arguments: [false, true]) func aCloseDoesNotWaitForEver(isDropped: Bool) async throws {
+        let isOver = Latch()
+        try await withRawServer({ _, _ in while !isOver.isOpen { usleep(1_000) } }) {
+            $0.options.timeouts.idle = .milliseconds(300)
+        } _: { server, session in
+            var channel: DuplexChannel? = try await DuplexChannel.open(url(server), with: session, window: 16 << 20)
+            try await channel?.send(Data(repeating: 7, count: 16 << 20))
+            let bytes = isDropped ? nil : channel?.bytes
+            channel?.close()
+            channel = nil
+            if let bytes {
+                let error = await #expect(throws: NetworkError.self) { for try await _ in bytes {} }
+                #expect(error?.code == .idleTimeout && error?.phase == .sending, "\(String(describing: error))")
+            }
+            await session.agent.waitUntilIdle()
+            isOver.open()
+        }
+    }
+
+    /// A server says why it takes no more, and closes with unread bytes: a reset. The reader is behind, and gets the reason all the same.
+    @Test(arguments: [true, false]) func theLastWordsOfTheOtherSideAreRead(isBehind: Bool) async throws {
+        let words = String(repeating: ".", count: 48 << 10) + "552 too much"
+        try await withRawServer({ connection, _ in
+            _ = connection.read(1)
+            connection.send(words)
+            connection.reset()
+        }) { server, session in
+            let channel = try await DuplexChannel.open(url(server), with: session, window: isBehind ? 4 << 10 : 256 << 10)
+            let sending = Task { while true { try await channel.send(Data(repeating: 7, count: 16 << 10)) } }
+            // Senders are told at once, whether anybody reads or not.
+            if isBehind { await #expect(throws: NetworkError.self) { try await sending.value } }
+            var all = Data()
+            let error = await #expect(throws: NetworkError.self) { for try await piece in channel.bytes { all += piece } }
+            #expect(error?.code == .connectionLost, "\(String(describing: error))")
+            #expect(all == Data(words.utf8), "\(all.count) bytes")
+            await #expect(throws: NetworkError.self) { try await sending.value }
+        }
+    }
+
     /// It has ended, and what has come is read by nobody yet: its owner's end reaches that, too.
     @Test func theEndOfTheBagReachesUnreadBytes() async throws {
         try await withRawServer({ connection, _ in connection.send("secret") }) { server, session in
