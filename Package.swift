@@ -20,6 +20,7 @@ let settings: [SwiftSetting] = [
 func isSet(_ variable: String) -> Bool { Context.environment[variable] == "1" }
 let leanBuild = isSet("SCOPEDNET_LEAN")
 let buildsAll = isSet("SCOPEDNET_ALL") && !leanBuild
+let wantedTests = Context.environment["SCOPEDNET_TESTS"]?.split(separator: ",").map(String.init)
 let buildsDemo = buildsAll || (isSet("SCOPEDNET_DEMO") && !leanBuild)
 
 // A dependency that one product alone has hangs on a trait: who does without the product need not even fetch it.
@@ -313,7 +314,7 @@ if buildsAll {
 }
 
 // A change that breaks a fuzzer shows in the full build; its corpus is for the sanitizers.
-if leanBuild || buildsAll {
+if buildsAll || (leanBuild && wantedTests == nil) {
     targets.append(
         .target(
             name: "FuzzTargets",
@@ -338,10 +339,7 @@ if Context.environment["SCOPEDNET_FUZZ"] == "1" {
 }
 
 // For who works on one part: `SCOPEDNET_TESTS=ScopedNetTests,PersistenceTests swift test` builds these test targets alone.
-if let wanted = Context.environment["SCOPEDNET_TESTS"] {
-    let names = wanted.split(separator: ",").map(String.init)
-    targets.removeAll { $0.type == .test && !names.contains($0.name) }
-}
+if let wantedTests { targets.removeAll { $0.type == .test && !wantedTests.contains($0.name) } }
 
 var defaultTraits: Set<String> = ["Brotli", "Zstd"]
 if buildsDemo { defaultTraits.insert("TestServer") }
