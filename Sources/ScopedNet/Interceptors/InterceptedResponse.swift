@@ -23,14 +23,17 @@ public struct InterceptedResponse: Sendable {
     public let metrics: TransferMetrics?
     /// The exchange whose file or stream the body is; zero for a response that no server sent.
     let exchange: UInt64
+    /// A status that is none; the run fails with it.
+    let invalidStatus: Int?
 
-    /// Makes a response without asking a server.
+    /// Makes a response without asking a server. With a status outside of 100 to 999 the run fails with `interceptorFailed`.
     public init(status: Int, headers: HTTPFields = [:], body: Data = Data()) {
         head = ResponseHead(status: status, headers: headers)
         self.body = .data(body)
         source = .interceptor
         metrics = nil
         exchange = 0
+        invalidStatus = 100...999 ~= status ? nil : status
     }
 
     init(head: ResponseHead, body: Body, source: ResponseSource, metrics: TransferMetrics?, exchange: UInt64) {
@@ -39,6 +42,7 @@ public struct InterceptedResponse: Sendable {
         self.source = source
         self.metrics = metrics
         self.exchange = exchange
+        invalidStatus = nil
     }
 
     /// The body in memory; empty for a file and a stream.

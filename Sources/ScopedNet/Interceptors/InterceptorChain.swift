@@ -123,7 +123,15 @@ final class InterceptorChain: Cancellable {
         if let error = refusal { throw error }
         guard index < interceptors.count else { return try await proceed(request) }
         let next = InterceptedRequest.Next { [self] request in try await pass(request, from: index + 1) }
-        return try await interceptors[index].intercept(request, context: context, next: next)
+        return try await ask(interceptors[index], on: interceptors[index] as? any Actor, request, next)
+    }
+
+    /// The way to an actor takes time: a run that was cancelled there meanwhile, its owner gone, does not begin to speak on it.
+    private func ask(
+        _ interceptor: any Interceptor, on actor: isolated (any Actor)?, _ request: InterceptedRequest, _ next: InterceptedRequest.Next
+    ) async throws -> InterceptedResponse {
+        if actor != nil, let error = refusal { throw error }
+        return try await interceptor.intercept(request, context: context, next: next)
     }
 
     /// The error of a call that comes too late.

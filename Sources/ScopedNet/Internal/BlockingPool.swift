@@ -112,14 +112,22 @@ package final class BlockingPool: @unchecked Sendable {
 
     /// Holds the mutex, but for the jobs.
     private func doReadyJobs() {
-        while let (job, group) = state.take() {
-            pthread_mutex_unlock(mutex)
-            // Released before the mutex is taken again: with a job the last reference to somebody's
-            // object may go.
-            ({ job() })()
-            pthread_mutex_lock(mutex)
-            state.finished(group)
-        }
+        while let group = doJob() { state.finished(group) }
+    }
+
+    /// Holds the mutex, but for the job; returns its group, and nil where none is ready.
+    private func doJob() -> Group? {
+        var (job, group): (Job?, Group?)
+        if let taken = state.take() { (job, group) = taken }
+        guard group != nil else { return nil }
+        pthread_mutex_unlock(mutex)
+        job?()
+        // With a job the last reference to somebody's object may go, whose deinit submits a job (a file that is removed): with the mutex held, this thread
+        // would wait for itself, and with it each disk job of the process. Only a variable is emptied at a line; a constant lives as long as the
+        // compiler likes.
+        job = nil
+        pthread_mutex_lock(mutex)
+        return group
     }
 
     /// Holds the mutex. False when none has come in time.

@@ -2,9 +2,9 @@ import SystemSupport
 
 /// A closure that reads bodies while they arrive, beside the run that collects them.
 package final class BodyObserver: Sendable {
-    typealias Body = @Sendable (ResponseHead, StreamedResponse.Bytes) async -> Void
+    typealias Body = @isolated(any) @Sendable (ResponseHead, StreamedResponse.Bytes) async throws -> Void
     let window: Int
-    let body: Body
+    private let body: Body
     let origin: CodeOrigin
 
     init(window: Int, origin: CodeOrigin, _ body: @escaping Body) {
@@ -12,15 +12,31 @@ package final class BodyObserver: Sendable {
         self.body = body
         self.origin = origin
     }
+
+    func read(_ head: ResponseHead, _ bytes: StreamedResponse.Bytes, unless isCancelled: @Sendable () -> Bool) async {
+        await read(head, bytes, on: body.isolation, unless: isCancelled)
+    }
+
+    /// The way to the closure's actor takes time: one whose owner went there meanwhile is not called.
+    private func read(
+        _ head: ResponseHead, _ bytes: StreamedResponse.Bytes, on actor: isolated (any Actor)?, unless isCancelled: @Sendable () -> Bool
+    ) async {
+        guard !isCancelled() else { return }
+        // Errors of the transfer are the run's; no other has a place to go.
+        try? await body(head, bytes)
+    }
 }
 
 /// One body that is read while it arrives, in a task. A cancel ends the task, and the sequence it reads.
 private final class BodyReading: Cancellable {
+    /// Gets this reading, to ask whether it is cancelled.
+    typealias Body = @Sendable (BodyReading) async -> Void
+
     private enum State {
         /// The response is accepted, and may still be put elsewhere.
-        case pending(@Sendable () async -> Void)
+        case pending(Body)
         /// It will be begun.
-        case due(@Sendable () async -> Void)
+        case due(Body)
         case starting
         case running(Task<Void, Never>)
         /// It has ended or was cancelled, and is in its bags for a moment more.
@@ -44,7 +60,7 @@ private final class BodyReading: Cancellable {
 
     init(
         _ stream: BodyStream, reason: @escaping @Sendable () -> CancelReason,
-        error: @escaping @Sendable (CancelReason) -> NetworkError, body: @escaping @Sendable () async -> Void
+        error: @escaping @Sendable (CancelReason) -> NetworkError, body: @escaping Body
     ) {
         self.stream = stream
         self.reason = reason
@@ -64,6 +80,9 @@ private final class BodyReading: Cancellable {
         }
     }
 
+    /// It was cancelled, or one of its bags has ended.
+    var isCancelled: Bool { state.withLock { $0.isEnding } || links.withLock { $0 }.contains { $0.isBagClosed } }
+
     /// The body goes where it is read: the closure is called soon.
     func promise() { state.withLock { if case .pending(let body) = $0 { $0 = .due(body) } } }
 
@@ -71,14 +90,14 @@ private final class BodyReading: Cancellable {
     var isUnwanted: Bool { state.withLock { if case .pending = $0 { true } else { false } } }
 
     func begin() {
-        let body = state.withLock { state -> (@Sendable () async -> Void)? in
+        let body = state.withLock { state -> Body? in
             guard case .due(let body) = state else { return nil }
             state = .starting
             return body
         }
         guard let body else { return }
         let task = Task {
-            await body()
+            await body(self)
             end()
         }
         let hasEnded = state.withLock { state -> Bool in
@@ -178,8 +197,8 @@ extension WaitingRun {
             self.map { $0.closedBag?.endReason ?? $0.reason } ?? .explicit
         } error: { [id] in
             source.named(.cancelled($0, runID: id, phase: .receiving))
-        } body: {
-            await reader.body(head, bytes)
+        } body: { [weak self] reading in
+            await reader.read(head, bytes) { [weak self] in reading.isCancelled || self?.closedBag != nil }
         }
         // The one of an earlier attempt has all that came of it; its run may be cancelled later for both.
         setWait(reading, .reader, of: exchanges.id.number)

@@ -72,6 +72,9 @@ extension InterceptedRun {
 
     /// A response that no server sent is the run's. It is validated and decoded as any other is, and not stored.
     func answer(_ response: InterceptedResponse, isDecoded: Bool, _ input: inout StepInput) -> RunEvent {
+        if let error = refusal(of: response) { return failed(error, &input) }
+        // The file and the stream of another exchange, or of another run, are not here.
+        guard case .data = response.body else { return failed(refusal("the body is that of an earlier exchange"), &input) }
         receiving.source = .interceptor
         receiving.isTypeRefused = false
         let head = isDecoded ? response.head.withoutCoding : response.head
@@ -94,6 +97,7 @@ extension InterceptedRun {
     /// - Returns: the error of a change that cannot be made.
     func put(_ response: InterceptedResponse, inPlaceOf shown: InterceptedResponse?, _ input: inout StepInput) -> NetworkError? {
         guard var result = input.result else { return nil }
+        if let error = refusal(of: response) { return error }
         let isHeadChanged = shown.map { !$0.head.isSame(as: response.head) } ?? true
         switch response.body {
         case .data(let data):
@@ -131,6 +135,10 @@ extension InterceptedRun {
     }
 
     private func refusal(_ message: String) -> NetworkError { error(.interceptorFailed, .receiving, message) }
+
+    private func refusal(of response: InterceptedResponse) -> NetworkError? {
+        response.invalidStatus.map { refusal("an interceptor answered with \($0), which is no status (RFC 9110 section 15)") }
+    }
 
     private var tooLarge: NetworkError {
         error(.bodyTooLarge, .receiving, "the response body exceeds \(template.options.limits.bodyBytes) bytes")

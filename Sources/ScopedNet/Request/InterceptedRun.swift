@@ -44,6 +44,7 @@ extension InterceptedRun {
             return .cancelled(reason, runID: id, phase: reachedPhase)
         }
         keep(chain, place, session)
+        stream?.hold()
         beginTotalTime()
         return chain
     }
@@ -65,13 +66,16 @@ extension InterceptedRun {
         next: @escaping @Sendable (Self, InterceptorChain.Turn, inout StepInput) -> RunEvent?
     ) {
         let stage = RunStage.waiting(TransferID().number)
-        let limit = [template.options.timeouts.interceptor, exchanges.deadline.map { left(until: $0) }].compactMap { $0 }.min()
+        let remaining = exchanges.deadline.map { left(until: $0) }
+        let limit = [template.options.timeouts.interceptor, remaining].compactMap { $0 }.min()
         let isTotal = limit != template.options.timeouts.interceptor
+        // One that gets its turn when the time is over has kept nobody waiting.
+        let blame = remaining.map { $0 > .zero } ?? false ? ", and an interceptor has not answered" : ""
         wait(stage) {
             if let limit {
                 self.limit(stage, to: limit) { run in
                     let error =
-                        isTotal ? run.totalTimeout(.sending, ", and an interceptor has not answered") : run.interceptorTimeout(limit)
+                        isTotal ? run.totalTimeout(.sending, blame) : run.interceptorTimeout(limit)
                     chain.cancel(error)
                     expired(run, error)
                 }
@@ -96,9 +100,11 @@ extension InterceptedRun {
         guard let session = interception else { return }
         let chains = [session.exchange, session.call].compactMap { $0 }
         (session.call, session.exchange, session.pending) = (nil, nil, nil)
+        var failure: NetworkError?
+        if case .failure(let error) = outcome { failure = error }
+        stream?.release(failure)
         guard !chains.isEmpty else { return }
-        var reason = error(.interceptorFailed, .delivering, "the run has ended without this exchange")
-        if case .failure(let error) = outcome { reason = error }
+        let reason = failure ?? error(.interceptorFailed, .delivering, "the run has ended without this exchange")
         WorkPool.shared.submit([{ [reason] in for chain in chains { chain.cancel(reason) } }])
     }
 }

@@ -54,9 +54,9 @@ extension Request {
     /// - Returns: the request.
     public func onBody(
         window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line,
-        _ read: @escaping @Sendable (ResponseHead, StreamedResponse.Bytes) async throws -> Void
+        _ read: @escaping @isolated(any) @Sendable (ResponseHead, StreamedResponse.Bytes) async throws -> Void
     ) -> Self {
-        arm { $0.reader = BodyObserver(window: window, origin: CodeOrigin(fileID, line)) { try? await read($0, $1) } }
+        arm { $0.reader = BodyObserver(window: window, origin: CodeOrigin(fileID, line), read) }
         guard !Capabilities.current.pausesHTTP2Safely else { return self }
         return options { if $0.httpVersion == .automatic { $0.httpVersion = .http1 } }
     }

@@ -51,7 +51,12 @@ extension StreamedResponse {
             let runID: UInt64
             let attempt: Int
 
-            func named(_ error: NetworkError) -> NetworkError { error.asked(template.method, template.url) }
+            func named(_ error: NetworkError) -> NetworkError {
+                var error = error.asked(template.method, template.url)
+                // The stream itself does not know whose it is.
+                if error.runID == 0 { error.runID = runID }
+                return error
+            }
         }
 
         init(stream: BodyStream, run: Run, coding: String?, limits: DecodingLimits) {

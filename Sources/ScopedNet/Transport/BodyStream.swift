@@ -17,10 +17,20 @@ import SystemSupport
         /// Why the reader is gone.
         var abandoned: CancelReason?
         var isAbandoned: Bool { abandoned != nil }
+        /// The reader left before it had all: whoever reads on gets an error, not the end of a whole body.
+        var isCut = false
+        /// The end of a whole body is told when `release` says so.
+        var isHeld = false
+        var isComplete = false
         var waiter: CheckedContinuation<Void, Never>?
         var onDrained: (@Sendable () -> Void)?
         var onAbandoned: (@Sendable () -> Void)?
         var onLeft: (@Sendable (CancelReason) -> Void)?
+
+        mutating func leave(_ reason: CancelReason) {
+            if abandoned == nil { abandoned = reason }
+            if end == nil || next < chunks.count { isCut = true }
+        }
     }
 
     /// Bytes that may be buffered before the connection is paused. Default: 256 KiB.
@@ -72,6 +82,7 @@ import SystemSupport
     }
 
     package func finish(_ error: NetworkError?) {
+        if error == nil, completesHeld() { return }
         let (waiter, callbacks) = state.withLock { state in
             if state.end == nil {
                 // A reader that left knows why better than the transfer that was stopped for it.
@@ -93,6 +104,25 @@ import SystemSupport
         resume(waiter)
     }
 
+    private func completesHeld() -> Bool {
+        state.withLock { state in
+            if state.isHeld { state.isComplete = true }
+            return state.isHeld
+        }
+    }
+
+    /// Its reader is not told that the body is whole before ``release(_:)``: interceptors may still find fault with it.
+    package func hold() { state.withLock { if $0.end == nil { $0.isHeld = true } } }
+
+    /// The judgement of a body that was held: nil where it stands.
+    package func release(_ error: NetworkError?) {
+        let isOver = state.withLock { state in
+            state.isHeld = false
+            return state.isComplete || error != nil
+        }
+        if isOver { finish(error) }
+    }
+
     /// Resuming a task may run its executor's `enqueue`: not here, where the network thread may be calling.
     private func resume(_ waiter: CheckedContinuation<Void, Never>?) {
         guard let waiter else { return }
@@ -102,8 +132,8 @@ import SystemSupport
     // MARK: Reader's side
 
     package func abandon(_ reason: CancelReason) {
-        let (abandoned, left, garbage) = state.withLock { state in
-            if state.abandoned == nil { state.abandoned = reason }
+        let (abandoned, left, waiter, garbage) = state.withLock { state in
+            state.leave(reason)
             let garbage = (state.chunks, state.onDrained)
             state.chunks = []
             state.next = 0
@@ -112,13 +142,16 @@ import SystemSupport
                 state.onAbandoned = nil
                 state.onDrained = nil
                 state.onLeft = nil
+                state.waiter = nil
             }
-            return (state.onAbandoned, state.onLeft, garbage)
+            return (state.onAbandoned, state.onLeft, state.waiter, garbage)
         }
         _ = garbage
         // The run first: it then ends as cancelled, whatever the transfer says.
         left?(reason)
         abandoned?()
+        // Of a body that goes on for others nothing else would wake it.
+        resume(waiter)
     }
 
     /// Ends the body here, also where it was complete: what has not been read is gone.
@@ -131,7 +164,7 @@ import SystemSupport
     /// The rest is taken and dropped: there is no reader any more, and no cancel.
     package func discard() {
         let (drained, garbage) = state.withLock { state in
-            if state.abandoned == nil { state.abandoned = .requestReleased }
+            state.leave(.requestReleased)
             let garbage = (state.chunks, state.onLeft, state.onAbandoned)
             (state.chunks, state.next, state.buffered) = ([], 0, 0)
             (state.onLeft, state.onAbandoned) = (nil, nil)
@@ -146,19 +179,14 @@ import SystemSupport
     private func take() -> Taken {
         state.withLock { state in
             guard state.next < state.chunks.count else {
-                switch state.end {
-                case .failure(let error): return .end(error)
-                case .success: return .end(nil)
-                case nil: return .wait
-                }
+                if case .failure(let error) = state.end { return .end(error) }
+                if state.isCut, let reason = state.abandoned { return .end(.cancelled(reason, runID: 0, phase: .receiving)) }
+                return state.end == nil ? .wait : .end(nil)
             }
             let chunk = state.chunks[state.next]
             state.chunks[state.next] = Data()
             state.next += 1
-            if state.next == state.chunks.count {
-                state.chunks.removeAll(keepingCapacity: true)
-                state.next = 0
-            }
+            state.chunks.dropTaken(&state.next)
             state.buffered -= chunk.count
             // Half empty before the connection goes on: fewer pauses for the same memory.
             guard state.isPaused, state.buffered <= window / 2 else { return .chunk(chunk, wake: nil) }
@@ -218,6 +246,9 @@ import SystemSupport
         }
     }
 
+    /// The reader is gone.
+    package var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
     package var censusState: CensusState {
         state.withLock { state in
             var answer = CensusState()
@@ -229,4 +260,12 @@ import SystemSupport
 
     /// Bytes held right now; tests use it to show the bound.
     package var bufferedBytes: Int { state.withLock { $0.buffered } }
+}
+
+extension [Data] {
+    /// Forgets the pieces before `next`, which were taken: a queue that is never quite empty would keep a place for each of them.
+    mutating func dropTaken(_ next: inout Int) {
+        if next == count { removeAll(keepingCapacity: true) } else if next >= 64, next > count / 2 { removeFirst(next) } else { return }
+        next = 0
+    }
 }

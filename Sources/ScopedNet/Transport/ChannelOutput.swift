@@ -113,10 +113,7 @@ import SystemSupport
             state.buffered -= state.chunks[state.next].count
             state.chunks[state.next] = Data()
             state.next += 1
-            if state.next == state.chunks.count {
-                state.chunks.removeAll(keepingCapacity: true)
-                state.next = 0
-            }
+            state.chunks.dropTaken(&state.next)
             guard state.buffered < window else { return [] }
             defer { state.waiters = [] }
             return state.waiters

@@ -12,10 +12,9 @@
 
     /// The channel was cancelled: what has come is gone, too.
     package func cancel(_ reason: CancelReason) {
-        let error = NetworkError.cancelled(reason, runID: 0, phase: .receiving)
         // First: with its reader the transfer ends, for no reason that it knows.
-        output.finish(error)
-        input.cut(error, reason)
+        output.finish(.cancelled(reason, runID: 0, phase: .sending))
+        input.cut(.cancelled(reason, runID: 0, phase: .receiving), reason)
     }
 
     /// The connection has ended: what has come can still be read, and nothing more is sent. Nil where it was closed by either side.

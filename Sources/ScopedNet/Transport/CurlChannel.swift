@@ -50,6 +50,8 @@ final class CurlChannel {
     private var awaitsRoom = false
     /// Nothing more can be sent. What had come until then is read before it ends with this.
     private var failure: CURLcode?
+    /// The other side is given its last seconds.
+    private var isLeaving = false
     /// Bytes went out in this turn.
     private var hasMoved = false
     /// The bytes that are being sent: after a refusal OpenSSL wants the same bytes at the same place again (SSL_write(3)).
@@ -113,8 +115,14 @@ final class CurlChannel {
 
     private func setDeadline(_ now: UInt64) {
         if hasSaidEnd {
-            // A reader that is behind is waited for, as long as there is one.
-            deadline = isBehind ? .max : now &+ Self.silence
+            if isBehind {
+                // A reader that is behind is waited for, as long as there is one.
+                deadline = .max
+            } else if !isLeaving || !pipe.input.isAbandoned {
+                // Bytes that nobody reads gain it no more time.
+                isLeaving = true
+                deadline = now &+ Self.silence
+            }
         } else if pipe.output.isClosing, let patience, hasMoved || deadline == .max {
             deadline = now &+ patience
         }

@@ -157,7 +157,7 @@ final class CurlEasy {
 
     /// How far libcurl has come, by what it has told and by its timers.
     var phase: NetworkError.Phase {
-        if head != nil { return .receiving }
+        if head != nil || channel != nil { return .receiving }
         // Newer versions have a time for it (CURLINFO_PRETRANSFER_TIME_T) before there is a connection.
         if requestsSent > 0 {
             return uploadFeed.map { $0.isDone } ?? true ? .awaitingResponse : .sending

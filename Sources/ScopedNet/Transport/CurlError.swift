@@ -19,6 +19,10 @@ struct CurlError {
         }
         // "Out of memory" and "too large" are libcurl's words for one line of the head, and nobody could act on them.
         if name == .headersTooLarge { text = "a header or trailer line of the response is longer than the 100 KiB that libcurl takes" }
+        // It says that there was no connection, and not why.
+        if name == .resources, code == CURLE_COULDNT_CONNECT {
+            text = "no socket for a connection: \(String(cString: strerror(systemError)))"
+        }
         // It names the host of the URL, which nobody tried to reach.
         if code == CURLE_COULDNT_CONNECT, let path = easy.loop.settings.unixSocketPath {
             text = "cannot connect to the unix socket \(path)"
@@ -38,7 +42,7 @@ struct CurlError {
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING: (.badResponse, nil)
         case CURLE_GOT_NOTHING: (.connectionLost, .awaitingResponse)
         case CURLE_PARTIAL_FILE: (.truncatedBody, .receiving)
-        case CURLE_SEND_ERROR: (.connectionLost, nil)
+        case CURLE_SEND_ERROR: (.connectionLost, easy.channel == nil ? nil : .sending)
         case CURLE_RECV_ERROR: (receiveFailure, nil)
         case CURLE_HTTP2, CURLE_HTTP2_STREAM: (easy.hasHead ? .truncatedBody : .connectionLost, nil)
         case CURLE_SEND_FAIL_REWIND: (.bodyNotReplayable, .sending)
@@ -59,10 +63,14 @@ struct CurlError {
         }
     }
 
-    private var connectFailure: NetworkError.Code {
+    private var systemError: Int32 {
         let system = Int32(easy.info.number(CURLINFO_OS_ERRNO))
         // libcurl does not ask why its callback gave no socket.
-        return switch system == 0 ? easy.socketError : system {
+        return system == 0 ? easy.socketError : system
+    }
+
+    private var connectFailure: NetworkError.Code {
+        switch systemError {
         case ECONNREFUSED: .connectionRefused
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resources
         default:

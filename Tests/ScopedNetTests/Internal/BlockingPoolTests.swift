@@ -111,6 +111,27 @@ struct BlockingPoolTests {
         await release.wait(for: 6)
     }
 
+    private final class Leaving: Sendable {
+        let pool: BlockingPool
+        let group: Canary
+        let trace: Trace
+
+        init(_ pool: BlockingPool, _ group: Canary, _ trace: Trace) { (self.pool, self.group, self.trace) = (pool, group, trace) }
+
+        deinit { pool.submit(.init(group)) { [trace] in trace.add("left") } }
+    }
+
+    /// With a job the last reference to an object goes that submits another one: a file that is removed.
+    @Test func theEndOfAJobMaySubmitAnother() async throws {
+        let (pool, group, trace) = (BlockingPool(width: 1, share: 1, idleSeconds: 0), Canary(), Trace())
+        for _ in 0..<100 {
+            let object = Leaving(pool, group, trace)
+            pool.submit(.init(group)) { trace.add(object.trace === trace ? "done" : "") }
+        }
+        await trace.wait(for: 200)
+        #expect(trace.lines.count { $0 == "left" } == 100)
+    }
+
     @Test func everyJobIsDoneOnceAndIdleThreadsLeave() async throws {
         let pool = BlockingPool(width: 8, share: 8, idleSeconds: 0)
         let done = Gathered<Int>()

@@ -146,4 +146,41 @@ struct ExchangeBuilderTests {
         let connect = ExchangeBuilder.connect(to: try RequestURL("http://host.test/"), options, deadline: 99)
         #expect(connect.isConnectOnly && connect.deadline == 99 && connect.options === options && connect.runID == 0)
     }
+
+    @Test("interceptors of the call replace the request; those of an exchange replace that exchange alone")
+    func intercepted() throws {
+        var exchanges = builder(try template(.post, body: .data(Data("body".utf8))))
+        let id = exchanges.id
+        let (first, headers) = (try RequestURL("http://host.test/called"), try HeaderBlock([.accept: "a/b"]))
+        exchanges.condition(headers)
+        exchanges.replace(first, .get, headers, nil)
+        #expect(!exchanges.isConditional && exchanges.url === first && exchanges.method == .get && exchanges.body == nil)
+        #expect(exchanges.current.repeatsSilently && exchanges.headers === headers)
+        #expect(exchanges.id != id && exchanges.located === exchanges.current)
+        // One exchange, elsewhere.
+        let (signed, elsewhere) = (try HeaderBlock([.authorization: "signed"]), try RequestURL("http://other.test/"))
+        let plain = exchanges.current
+        exchanges.intercept(elsewhere, .post, signed, .data(Data("other".utf8)))
+        #expect(exchanges.sent.url === elsewhere && exchanges.sent.method == .post && exchanges.sent.headers === signed)
+        #expect(exchanges.sent.body != nil && !exchanges.sent.repeatsSilently && exchanges.sent.id == exchanges.id)
+        #expect(exchanges.sentURL === elsewhere && exchanges.url === first && exchanges.current === plain)
+        #expect(exchanges.located.url === elsewhere && exchanges.located.headers === headers && exchanges.located.method == .get)
+        exchanges.setDeadline(99)
+        #expect(exchanges.sent.deadline == 99 && exchanges.sent.url === elsewhere && exchanges.deadline == 99)
+        // The next one is the request's own again.
+        exchanges.retry(headers, onFreshConnection: false)
+        #expect(exchanges.sent === exchanges.current && exchanges.sent.url === first && exchanges.sentURL === first)
+        exchanges.intercept(first, .get, signed, nil)
+        #expect(exchanges.located === exchanges.current && exchanges.sent.headers === signed)
+    }
+
+    @Test("a connection and a channel send nothing, and may be tried again")
+    func connections() throws {
+        let url = try RequestURL("https://host.test/")
+        let connection = ExchangeBuilder.connect(to: url, TransferOptions(), deadline: 7)
+        #expect(connection.isConnectOnly && connection.repeatsSilently && connection.deadline == 7 && connection.pipe == nil)
+        let channel = ExchangeBuilder.channel(to: url, TransferOptions(), ChannelPipe(window: 1, origin: CodeOrigin(#fileID, #line)))
+        #expect(channel.isConnectOnly && channel.repeatsSilently && channel.wantsMilestones && channel.pipe != nil)
+        #expect(channel.options.usesFreshConnection && channel.options.httpVersion == .http1)
+    }
 }

@@ -26,6 +26,8 @@ import Testing
         #expect(clock.advance(to: time(2_950), asleep: 2_000) == 0)
         #expect(clock.advance(to: time(4_950), asleep: 2_000) == 0)
         #expect(clock.advance(to: time(9_950), asleep: 2_000) == time(3_000))
+        // A little beyond it is an ordinary turn.
+        #expect(clock.advance(to: time(12_000), asleep: 2_000) == 0)
     }
 
     @Test func theLongestTurnIsAHundredMilliseconds() {

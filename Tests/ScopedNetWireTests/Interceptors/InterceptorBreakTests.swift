@@ -2,6 +2,7 @@ import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
+import SystemSupport
 import Testing
 
 @testable import ScopedNet
@@ -408,6 +409,97 @@ import Testing
             }
             let value = try? await wire.get("/") { $0.limits.bodyBytes = 4 }.interceptors(exchange: [forgiving]).value()
             #expect(value == nil, "\(String(decoding: value ?? Data(), as: UTF8.self))")
+        }
+    }
+
+    /// A response that was kept from another run, returned without `next`: its file is not there, and was an empty one.
+    @Test func aKeptResponseIsNoFileOfThisRun() async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("whole"))
+            let kept = Lock<InterceptedResponse?>(nil)
+            let keeping = Intercepting { request, _, next in
+                if let response = kept.withLock({ $0 }) { return response }
+                let response = try await next(request)
+                kept.withLock { $0 = response }
+                return response
+            }
+            let folder = TemporaryFolder()
+            let file = URL(filePath: folder.path + "/file")
+            let download = wire.session.download(wire.url + "/", to: file).interceptors(call: [keeping])
+            _ = try await download.value()
+            let error = try await download.failure()
+            #expect(error.code == .interceptorFailed && folder.contents(of: "file") == Data("whole".utf8), "\(error)")
+        }
+    }
+
+    @Test(arguments: [-1, 0, 1, 99, 1_000], [InterceptedRequest.Context.Place.call, .exchange])
+    func aStatusThatIsNoneFails(_ status: Int, _ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("real"))
+            for asks in [true, false] {
+                let answering = Intercepting { request, _, next in
+                    if asks { _ = try await next(request) }
+                    return InterceptedResponse(status: status)
+                }
+                let error = try await wire.get()
+                    .interceptors(call: place == .call ? [answering] : [], exchange: place == .exchange ? [answering] : []).failure()
+                #expect(error.code == .interceptorFailed && error.message.contains("\(status)"), "\(error)")
+            }
+        }
+    }
+
+    /// An interceptor that finds fault with a stream: its reader has all bytes by then, and hears of it in the place of the end.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func theReaderOfAStreamHearsOfTheFault(_ place: InterceptedRequest.Context.Place) async throws {
+        struct Fault: Error {}
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("0123456789"))
+            let checking = Intercepting { request, _, next in
+                _ = try await next(request)
+                throw Fault()
+            }
+            let session = wire.session.with {
+                if place == .call { $0.options.interceptors.call = [checking] } else { $0.options.interceptors.exchange = [checking] }
+            }
+            let response = try await session.stream(wire.url + "/")
+            var count = 0
+            let error = await #expect(throws: NetworkError.self) { for try await piece in response.bytes { count += piece.count } }
+            #expect(error?.code == .interceptorFailed && count == 10, "\(String(describing: error))")
+        }
+    }
+
+    private actor Owner: Interceptor {
+        private var isOver = false
+        private(set) var lateCalls = 0
+
+        func intercept(
+            _ request: InterceptedRequest, context: InterceptedRequest.Context, next: InterceptedRequest.Next
+        ) async throws -> InterceptedResponse {
+            if isOver { lateCalls += 1 }
+            return InterceptedResponse(status: 200)
+        }
+
+        func startAndGo(_ session: Session, _ place: InterceptedRequest.Context.Place, after microseconds: Int) {
+            isOver = false
+            let bag = DeallocBag()
+            session.get("/").interceptors(call: place == .call ? [self] : [], exchange: place == .exchange ? [self] : []).start(in: bag)
+            usleep(useconds_t(microseconds))  // the actor is busy
+            bag.end()
+            isOver = true
+        }
+    }
+
+    /// The call is on its way to the actor, and there the owner goes first.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func anActorIsNotAskedBehindTheEnd(_ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire { wire async throws in
+            let owner = Owner()
+            let session = wire.session.with { $0.baseURL = wire.url }
+            for round in 0..<50 {
+                await owner.startAndGo(session, place, after: round * 20)
+                await session.agent.waitUntilIdle()
+            }
+            #expect(await owner.lateCalls == 0)
         }
     }
 }

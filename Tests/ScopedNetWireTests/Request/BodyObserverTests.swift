@@ -275,4 +275,66 @@ import Testing
         #expect(value == "hello, world" && seen.bytes == Data("hello, world".utf8) && seen.pieces.all.count > 3)
         await session.shutdown()
     }
+
+    /// It went round for ever, and at the end of the transfer it ended like a whole body.
+    @Test func aReaderThatHasLeftItsLoopGetsNothingMore() async throws {
+        let session = MockTransport.session("http://mock.test/", unanswered: .wait)
+        let seen = Seen()
+        let run = session.get("a").onBody { _, body in
+            for try await _ in body { break }
+            await seen.read(body)
+        }.start()
+        let exchange = await session.mock.exchange(0)
+        exchange.receiveHead()
+        exchange.receive(Data("one".utf8))
+        await seen.hasRead.wait()
+        #expect(seen.pieces.all.isEmpty && seen.ends.all.count == 1 && seen.ends.all[0].hasPrefix("cancelled"))
+        // The run goes on all the same.
+        exchange.receive(Data("two".utf8))
+        exchange.finish()
+        await session.agent.waitUntilIdle()
+        #expect(run.status.stage == .ended && session.statistics.succeeded == 1)
+        await session.shutdown()
+    }
+
+    @Test func aCancelledChildThatReadsEndsAtOnce() async throws {
+        let session = MockTransport.session("http://mock.test/", unanswered: .wait)
+        let seen = Seen()
+        session.get("a").onBody { _, body in
+            let child = Task { await seen.read(body) }
+            await eventually { seen.pieces.all.count == 1 }
+            for _ in 0..<100 { await Task.yield() }
+            child.cancel()
+            await child.value
+        }.start()
+        let exchange = await session.mock.exchange(0)
+        exchange.receiveHead()
+        exchange.receive(Data("one".utf8))
+        await seen.hasRead.wait()
+        #expect(seen.ends.all.count == 1 && seen.ends.all[0].hasPrefix("cancelled"), "\(seen.ends.all)")
+        exchange.finish()
+        await session.agent.waitUntilIdle()
+        await session.shutdown()
+    }
+
+    /// The closure is on its way to the owner's actor, and there the owner goes first.
+    @MainActor @Test func aReaderDoesNotBeginBehindTheEndOfItsBag() async throws {
+        let session = MockTransport.session("http://mock.test/", unanswered: .wait)
+        let calls = Gathered<Bool>()
+        for round in 0..<50 {
+            let bag = DeallocBag()
+            let isOver = Gathered<Bool>()
+            session.get("\(round)").onBody { @MainActor _, _ in calls.add(!isOver.all.isEmpty) }.start(in: bag)
+            let exchange = await session.mock.exchange(round)
+            exchange.receiveHead()
+            exchange.receive(Data("one".utf8))
+            usleep(useconds_t(round * 40))  // the actor is busy
+            bag.end()
+            isOver.add(true)
+            await session.agent.waitUntilIdle()
+        }
+        await Task.yield()
+        #expect(!calls.all.contains(true))
+        await session.shutdown()
+    }
 }

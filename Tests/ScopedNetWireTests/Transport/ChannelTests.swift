@@ -283,6 +283,31 @@ import Testing
         }
     }
 
+    /// Closed and held by nobody, it does not wait for one who never stops sending.
+    @Test func bytesThatNobodyReadsGainItNoTime() async throws {
+        let isOver = Latch()
+        try await withRawServer({ connection, _ in
+            while !isOver.isOpen, connection.send("x") { usleep(100_000) }
+        }) { server, session in
+            try await DuplexChannel.open(url(server), with: session).close()
+            await session.agent.waitUntilIdle()
+            isOver.open()
+        }
+    }
+
+    @Test func aQueueThatIsNeverEmptyForgetsWhatWasTaken() {
+        var (pieces, next, most) = ([Data](), 0, 0)
+        for number in 0..<10_000 {
+            pieces.append(Data([UInt8(number % 256)]))
+            most = max(most, pieces.count)
+            guard pieces.count - next > 10 else { continue }
+            #expect(pieces[next] == Data([UInt8((number - 10) % 256)]))
+            next += 1
+            pieces.dropTaken(&next)
+        }
+        #expect(most < 100)
+    }
+
     /// A server says why it takes no more, and closes with unread bytes: a reset. The reader is behind, and gets the reason all the same.
     @Test(arguments: [true, false]) func theLastWordsOfTheOtherSideAreRead(isBehind: Bool) async throws {
         let words = String(repeating: ".", count: 48 << 10) + "552 too much"
