@@ -22,7 +22,7 @@
 /// is limited by ``Timeouts/interceptor``, not counting the time in `next`, and by ``Timeouts/total``.
 ///
 /// A cancel does not wait. The task is cancelled, `next` throws the error of the cancelled run, and the answer reaches nobody. No interceptor is
-/// called for a run that was cancelled. See <doc:Interceptors>.
+/// asked for a run that was cancelled, but for one of a global actor that is on its way there. See <doc:Interceptors>.
 public protocol Interceptor: Sendable {
     /// Handles one request: changes it, calls `next`, and returns the response, changed or not.
     ///

@@ -138,14 +138,12 @@ private final class BodyReading: Cancellable {
 
     func join(_ bag: BagStorage) {
         let link = BodyReadingLink(self)
-        links.withLock { $0.append(link) }
         let isIn = bag.insert(link)
+        // Behind the insertion, before which nobody may ask the link for its bag.
+        links.withLock { $0.append(link) }
         // The reader has the last byte while the run's thread is here, and ends: it takes the links before this one is among them, and never looks
         // again. Whoever comes second takes them out.
-        if state.withLock({ $0.isEnding }) {
-            link.leaveBag()
-            return leaveBags()
-        }
+        if state.withLock({ $0.isEnding }) { return leaveBags() }
         if !isIn { cancel(bag.endReason ?? .ownerReleased) }
     }
 
@@ -213,8 +211,12 @@ extension WaitingRun {
         reading.promise()
         DeliveryLane.resumption.enqueue(
             .work { [weak self] in
-                // Looked at where it begins: a cancel that came before is seen here, a later one finds it among the waits.
-                if self?.mayCall == true { reading.begin() } else { reading.cancel() }
+                // Looked at where it begins: a cancel that came before is seen here, a later one finds it among the waits. A run that has ended is none:
+                // the whole of a small body may be there before this is.
+                switch self?.lifecycle.phase {
+                case .cancelRequested, .silenced, .cancelled: reading.cancel()
+                case .created, .open, .calling, .ending, .ended, nil: reading.begin()
+                }
             })
     }
 

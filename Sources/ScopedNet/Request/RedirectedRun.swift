@@ -136,6 +136,8 @@ extension RedirectedRun {
         if let stream {
             if !result.body.isEmpty { _ = result.body.withUnsafeBytes { stream.offer($0) } }
             stream.finish(nil)
+            // Its reader has it: interceptors cannot put another one in its place.
+            receiving.bodyIsValue = true
         }
         let isAsked = askForFile(hop.head) { run, place in
             run.downloading.file = FileSink(place)

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Synchronization
 
 /// The head of a response whose body is still to come.
 public struct StreamedResponse: Sendable {
@@ -115,6 +116,7 @@ extension StreamedResponse {
 
             private mutating func nextOfPending() throws(NetworkError) -> Data? {
                 guard var rest = pending else { return nil }
+                defer { guardian.hasRest.store(pending != nil, ordering: .relaxed) }
                 // A wire piece of kilobytes can become thousands of these: a reader that was cancelled gets none of the others.
                 if let error = guardian.stream.cancellation(of: source.runID) {
                     isOver = true
@@ -148,10 +150,13 @@ extension StreamedResponse {
 /// Stops the run when the last sequence and iterator are gone before the end of the body.
 private final class StreamGuardian: Sendable {
     let stream: BodyStream
+    /// Of the last piece off the wire the iterator has not given out all. Of one thread at a time, the last of which is in `deinit`.
+    let hasRest = Atomic<Bool>(false)
+
     init(_ stream: BodyStream, _ cancel: @escaping @Sendable (CancelReason) -> Void) {
         self.stream = stream
         // The run that is stopped by its reader was cancelled; it did not fail.
         stream.whenAbandoned(cancel)
     }
-    deinit { stream.abandon(.explicit) }
+    deinit { stream.abandon(.explicit, hasRest: hasRest.load(ordering: .relaxed)) }
 }

@@ -27,9 +27,13 @@ import SystemSupport
         var onAbandoned: (@Sendable () -> Void)?
         var onLeft: (@Sendable (CancelReason) -> Void)?
 
-        mutating func leave(_ reason: CancelReason) {
+        /// There may be more to come.
+        var isTransferring: Bool { end == nil && !isComplete }
+
+        /// `hasRest`: of the last piece that was taken, not all was given out.
+        mutating func leave(_ reason: CancelReason, hasRest: Bool = false) {
             if abandoned == nil { abandoned = reason }
-            if end == nil || next < chunks.count { isCut = true }
+            if end == nil || next < chunks.count || hasRest { isCut = true }
         }
     }
 
@@ -51,7 +55,7 @@ import SystemSupport
     /// `drained` asks the transport to go on; `abandoned` asks it to stop. Both may be called on the reader's thread.
     package func connect(drained: @escaping @Sendable () -> Void, abandoned: @escaping @Sendable () -> Void) {
         let late = state.withLock { state -> Bool in
-            if state.end == nil { (state.onDrained, state.onAbandoned) = (drained, abandoned) }
+            if state.isTransferring { (state.onDrained, state.onAbandoned) = (drained, abandoned) }
             return state.isAbandoned
         }
         if late { abandoned() }
@@ -59,7 +63,7 @@ import SystemSupport
 
     /// `left` is called when the reader leaves before the end of the body. It is dropped at that end.
     package func whenAbandoned(_ left: @escaping @Sendable (CancelReason) -> Void) {
-        state.withLock { state in if state.end == nil { state.onLeft = left } }
+        state.withLock { state in if state.isTransferring { state.onLeft = left } }
     }
 
     // MARK: Transport's side
@@ -82,8 +86,14 @@ import SystemSupport
     }
 
     package func finish(_ error: NetworkError?) {
-        if error == nil, completesHeld() { return }
         let (waiter, callbacks) = state.withLock { state in
+            defer { (state.onDrained, state.onAbandoned, state.onLeft) = (nil, nil, nil) }
+            let callbacks = (state.onDrained, state.onAbandoned, state.onLeft)
+            if error == nil, state.isHeld {
+                state.isComplete = true
+                let none: CheckedContinuation<Void, Never>? = nil
+                return (none, callbacks)
+            }
             if state.end == nil {
                 // A reader that left knows why better than the transfer that was stopped for it.
                 let error = error.map { error in
@@ -92,23 +102,11 @@ import SystemSupport
                 }
                 state.end = error.map { .failure($0) } ?? .success(())
             }
-            defer {
-                state.waiter = nil
-                state.onDrained = nil
-                state.onAbandoned = nil
-                state.onLeft = nil
-            }
-            return (state.waiter, (state.onDrained, state.onAbandoned, state.onLeft))
+            defer { state.waiter = nil }
+            return (state.waiter, callbacks)
         }
         _ = callbacks
         resume(waiter)
-    }
-
-    private func completesHeld() -> Bool {
-        state.withLock { state in
-            if state.isHeld { state.isComplete = true }
-            return state.isHeld
-        }
     }
 
     /// Its reader is not told that the body is whole before ``release(_:)``: interceptors may still find fault with it.
@@ -131,9 +129,9 @@ import SystemSupport
 
     // MARK: Reader's side
 
-    package func abandon(_ reason: CancelReason) {
+    package func abandon(_ reason: CancelReason, hasRest: Bool = false) {
         let (abandoned, left, waiter, garbage) = state.withLock { state in
-            state.leave(reason)
+            state.leave(reason, hasRest: hasRest)
             let garbage = (state.chunks, state.onDrained)
             state.chunks = []
             state.next = 0

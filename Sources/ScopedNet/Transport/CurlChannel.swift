@@ -102,6 +102,8 @@ final class CurlChannel {
             // A server that refuses what it is sent says why, closes, and answers what still comes with a reset. Its last words came behind the look at
             // the socket in this turn, or the reader is behind: senders are told now, and the reader behind these words.
             failure = code
+            // The rest of the bytes to be sent has no clock any more.
+            deadline = .max
             return .refused(code)
         }
         if hasReadAll { pipe.input.finish(nil) }
@@ -118,7 +120,7 @@ final class CurlChannel {
             if isBehind {
                 // A reader that is behind is waited for, as long as there is one.
                 deadline = .max
-            } else if !isLeaving || !pipe.input.isAbandoned {
+            } else if !isLeaving || deadline == .max || !pipe.input.isAbandoned {
                 // Bytes that nobody reads gain it no more time.
                 isLeaving = true
                 deadline = now &+ Self.silence

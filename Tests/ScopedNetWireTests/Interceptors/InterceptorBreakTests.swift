@@ -496,10 +496,50 @@ import Testing
             let owner = Owner()
             let session = wire.session.with { $0.baseURL = wire.url }
             for round in 0..<50 {
-                await owner.startAndGo(session, place, after: round * 20)
+                await owner.startAndGo(session, place, after: round * 100)
                 await session.agent.waitUntilIdle()
             }
             #expect(await owner.lateCalls == 0)
+        }
+    }
+
+    private enum Leaving: CaseIterable { case withAll, cancel, bag }
+
+    /// The body of a stream is whole, and an interceptor has not answered yet.
+    @Test(arguments: Leaving.allCases) private func aHeldStreamHasOneEnd(_ leaving: Leaving) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok("0123456789"))
+            let (hasBody, mayAnswer) = (Latch(), Latch())
+            let slow = Intercepting { request, _, next in
+                let response = try await next(request)
+                hasBody.open()
+                await mayAnswer.wait()
+                return response
+            }
+            let session = wire.session.with { $0.options.interceptors.exchange = [slow] }
+            let bag = DeallocBag()
+            do {
+                let response = try await session.stream(wire.url + "/", in: bag)
+                await hasBody.wait()
+                switch leaving {
+                case .withAll: break
+                case .cancel: response.run.cancel()
+                case .bag: bag.end()
+                }
+                var (count, error): (Int, NetworkError?) = (0, nil)
+                do throws(NetworkError) {
+                    for try await piece in response.bytes {
+                        count += piece.count
+                        // It knows how much there is, and does not wait for the end.
+                        if count == 10, leaving == .withAll { break }
+                    }
+                } catch let thrown { error = thrown }
+                #expect(leaving == .withAll ? count == 10 && error == nil : error?.isCancelled == true)
+            }
+            mayAnswer.open()
+            await session.agent.waitUntilIdle()
+            let statistics = session.statistics
+            #expect(statistics.succeeded == (leaving == .withAll ? 1 : 0) && statistics.cancelled == (leaving == .withAll ? 0 : 1))
         }
     }
 }

@@ -282,15 +282,23 @@ struct EngineBreakTests {
             // Decoders that take their time.
             let (busy, gate) = (Counter(), DispatchSemaphore(value: 0))
             let width = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-            for _ in 0..<width {
-                WorkPool.shared.submit([
-                    {
-                        busy.add()
-                        gate.wait()
-                    }
-                ])
+            var before = 0
+            while true {
+                for _ in 0..<width {
+                    WorkPool.shared.submit([
+                        {
+                            busy.add()
+                            gate.wait()
+                        }
+                    ])
+                }
+                for _ in 0..<200 where busy.value < before + width { try await Task.sleep(for: .milliseconds(1)) }
+                if busy.value == before + width { break }
+                // Another test holds a thread of the pool until it gets a second one, and would for ever: all are given back, and taken once more.
+                for _ in 0..<width { gate.signal() }
+                while busy.value < before + width { try await Task.sleep(for: .milliseconds(1)) }
+                before += width
             }
-            while busy.value < width { try await Task.sleep(for: .milliseconds(1)) }
             transport.exchanges[0].fail(.connectionFailed)
             while cache.coalescer.followerCount > 0 { await Task.yield() }
             // It has waited as long as for a first byte, and asks for itself; there is no path.

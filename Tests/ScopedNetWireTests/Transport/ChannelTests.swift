@@ -295,6 +295,25 @@ import Testing
         }
     }
 
+    /// It had more to read than its window takes when it was dropped, and the other side stays.
+    @Test func aChannelThatWasBehindEndsAfterItsClose() async throws {
+        let isOver = Latch()
+        try await withRawServer({ connection, _ in
+            connection.send([UInt8](repeating: 7, count: 256 << 10))
+            while !isOver.isOpen { usleep(1_000) }
+        }) { server, session in
+            do {
+                let channel = try await DuplexChannel.open(url(server), with: session, window: 4 << 10)
+                channel.close()
+                var bytes = channel.bytes.makeAsyncIterator()
+                _ = try await bytes.next()
+                for _ in 0..<10 { try await Task.sleep(for: .milliseconds(10)) }  // the rest comes
+            }
+            await session.agent.waitUntilIdle()
+            isOver.open()
+        }
+    }
+
     @Test func aQueueThatIsNeverEmptyForgetsWhatWasTaken() {
         var (pieces, next, most) = ([Data](), 0, 0)
         for number in 0..<10_000 {
