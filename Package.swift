@@ -120,6 +120,7 @@ if !leanBuild {
     products += [
         .library(name: "ScopedNetTestServer", targets: ["ScopedNetTestServer"]),
         .library(name: "ScopedNetService", targets: ["ScopedNetService"]),
+        .library(name: "ScopedNetEndpoints", targets: ["ScopedNetEndpoints"]),
         .library(name: "ScopedNetTracing", targets: ["ScopedNetTracing"]),
         .library(name: "ScopedNetMetrics", targets: ["ScopedNetMetrics"]),
         .executable(name: "scopednet", targets: ["ScopedNetTool"]),
@@ -153,6 +154,11 @@ if !leanBuild {
                 "ScopedNet", "Reachability", "SystemSupport", serviceLifecycle, .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
+        ),
+        // Over the public API alone: what it needs is there for everybody.
+        .target(
+            name: "ScopedNetEndpoints", dependencies: ["ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
+            packageAccess: false, swiftSettings: settings
         ),
         .target(
             name: "ScopedNetTracing",
@@ -225,6 +231,14 @@ if buildsAll {
         // A layer as somebody outside of the package writes it: what is not public does not compile here.
         .testTarget(
             name: "LayerTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting"], packageAccess: false, swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ScopedNetEndpointsTests",
+            dependencies: [
+                "CleanSlate", "ScopedNet", "ScopedNetEndpoints", "ScopedNetTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            packageAccess: false, swiftSettings: settings
         ),
         // Spans and metrics, with the backends that both packages bring along for tests.
         .testTarget(

@@ -547,6 +547,7 @@ private struct Samples: Sendable {
                 "Concurrency.md",
                 "Connections.md",
                 "Downloads.md",
+                "Endpoints.md",
                 "GettingStarted.md",
                 "Hooks.md",
                 "Interceptors.md",
@@ -579,6 +580,7 @@ private struct Samples: Sendable {
             "TestServerSamples.swift",
             "../OpenCombineTests/PublisherSamples.swift",
             "../LayerTests/LayerSamples.swift",
+            "../ScopedNetEndpointsTests/EndpointSamples.swift",
             "../ScopedNetObservabilityTests/ObservabilitySamples.swift",
         ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"

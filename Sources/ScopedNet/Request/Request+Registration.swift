@@ -46,6 +46,16 @@ extension Request {
             arm(CallbackHandler(actor: owner, body, origin: CodeOrigin(fileID, line)))
         }
 
+        /// The same closures, given another value: what `transform` makes of each payload, where the closure runs and just before it.
+        public func map<Other: Sendable>(
+            _ transform: @escaping @Sendable (Payload) -> Other
+        ) -> Request<Value>.Registration<Other> {
+            Request<Value>.Registration<Other>(request: request) { [add] handlers, callback in
+                let invoke = callback.invoke
+                add(&handlers, CallbackHandler(lane: callback.lane, origin: callback.origin) { invoke(transform($0)) })
+            }
+        }
+
         private func arm(_ callback: CallbackHandler<Payload>) -> Request {
             request.arm { add(&$0, callback) }
             return request

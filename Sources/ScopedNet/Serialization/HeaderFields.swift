@@ -51,6 +51,14 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
+    /// Sets the fields of others, with all that was refused of them; each replaces those of its name.
+    public mutating func merge(_ others: HeaderFields) {
+        for name in Set(others.fields.map(\.name)) { fields[values: name] = others.fields[values: name] }
+        let replaced = others.fields.map { Name($0.name) } + others.refusals.map(\.name)
+        refusals.removeAll { refused in replaced.contains { refused.name.isSame(as: $0) } }
+        refusals += others.refusals
+    }
+
     /// True for no field, and none that was refused.
     public var isEmpty: Bool { fields.isEmpty && refusal == nil }
 

@@ -1,0 +1,78 @@
+public import ScopedNet
+import Synchronization
+
+extension APIClient {
+    /// Makes a batch of calls of one type: the values come in the order of the endpoints.
+    ///
+    /// - Parameters:
+    ///   - endpoints: the calls.
+    ///   - limit: the most under way at a time, at least 1. Default: all; the session's limits on connections hold anyway.
+    /// - Returns: the batch, not started.
+    public func batch<E: Endpoint>(of endpoints: [E], atMost limit: Int = .max) -> Batch<[E.Value], Service.Failure> {
+        let slots = endpoints.map { _ in Slot<E.Value>() }
+        let members = zip(endpoints, slots).map { member($0, $1) }
+        return Batch(session, members, limit: limit) { try slots.map { try $0.take() } }
+    }
+
+    /// Makes a batch of calls of different types: the values come as a tuple.
+    ///
+    /// ```swift
+    /// client.batch(of: Me(), ListStories()).onSuccess(for: self) { model, page in (model.me, model.stories) = page }.start(in: bag)
+    /// ```
+    public func batch<each E: Endpoint>(of endpoint: repeat each E, atMost limit: Int = .max) -> Batch<
+        (repeat (each E).Value), Service.Failure
+    > {
+        let slots = (repeat Self.slot(of: each endpoint))
+        var members: [BatchMember<Service.Failure>] = []
+        for (endpoint, slot) in repeat (each endpoint, each slots) { members.append(member(endpoint, slot)) }
+        return Batch(session, members, limit: limit) { (repeat try (each slots).take()) }
+    }
+
+    /// Makes a batch whose calls do not stop each other: each has a value or an error in the end.
+    ///
+    /// - Parameters:
+    ///   - endpoints: the calls.
+    ///   - limit: the most under way at a time, at least 1. Default: all.
+    /// - Returns: the batch, not started.
+    public func batchOfResults<E: Endpoint>(
+        of endpoints: [E], atMost limit: Int = .max
+    ) -> Batch<[Result<E.Value, Service.Failure>], Service.Failure> {
+        let slots = endpoints.map { _ in Slot<Result<E.Value, Service.Failure>>() }
+        let members = zip(endpoints, slots).map { endpoint, slot in
+            BatchMember<Service.Failure>(endpoint: "\(E.self)") { [self] bag in
+                do throws(Service.Failure) {
+                    slot.put(.success(try await send(endpoint, in: bag)))
+                    return nil
+                } catch {
+                    slot.put(.failure(error))
+                    return error
+                }
+            }
+        }
+        return Batch(session, members, limit: limit, collectsFailures: true) { try slots.map { try $0.take() } }
+    }
+
+    private static func slot<E: Endpoint>(of endpoint: E) -> Slot<E.Value> { Slot() }
+
+    private func member<E: Endpoint>(_ endpoint: E, _ slot: Slot<E.Value>) -> BatchMember<Service.Failure> {
+        BatchMember(endpoint: "\(E.self)") { [self] bag in
+            do throws(Service.Failure) {
+                slot.put(try await send(endpoint, in: bag))
+                return nil
+            } catch { return error }
+        }
+    }
+}
+
+/// The value of one call of a batch.
+private final class Slot<Value: Sendable>: Sendable {
+    private struct Empty: Error {}
+    private let value = Mutex<Value?>(nil)
+
+    func put(_ value: Value) { self.value.withLock { $0 = value } }
+
+    func take() throws -> Value {
+        guard let value = value.withLock({ $0 }) else { throw Empty() }
+        return value
+    }
+}

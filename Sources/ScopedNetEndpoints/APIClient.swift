@@ -1,0 +1,112 @@
+public import ScopedNet
+import Synchronization
+
+/// Sends the endpoints of a service. Any thread may use it; keep one for each service.
+public final class APIClient<Service: APIService>: Sendable {
+    /// The service whose endpoints are sent.
+    public let service: Service
+    /// The session that sends them. Its base URL does not matter.
+    public let session: Session
+    /// Sessions that differ in their base URL: a service has one, or two with a CDN, in each environment.
+    private let derived = Mutex<[String: Session]>([:])
+
+    /// Makes a client.
+    public init(_ service: Service, session: Session) {
+        self.service = service
+        self.session = session
+    }
+
+    /// Sends an endpoint and awaits its value.
+    ///
+    /// - Parameters:
+    ///   - endpoint: the call.
+    ///   - bag: ends it, too. Default: the bag of the task that this is called in, if there is one.
+    ///   - fileID: the file of the call, which leak tests name, with `line`.
+    ///   - line: the line of the call.
+    /// - Returns: the value.
+    /// - Throws: the service's error. Cancelling the task cancels the request.
+    public func send<E: Endpoint>(
+        _ endpoint: E, in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(Service.Failure) -> E.Value {
+        let request = request(endpoint, fileID: fileID, line: line)
+        do throws(NetworkError) { return try await request.value(in: bag, fileID: fileID, line: line) } catch {
+            throw service.failure(of: endpoint, error)
+        }
+    }
+
+    /// Makes a call of an endpoint, for closures that get the service's error.
+    ///
+    /// ```swift
+    /// client.call(SearchStories(text: text))
+    ///     .onSuccess(for: self) { model, stories in model.stories = stories }
+    ///     .onFailure(for: self) { model, error in model.problem = error }
+    ///     .start(in: bag)
+    /// ```
+    public func call<E: Endpoint>(_ endpoint: E, fileID: StaticString = #fileID, line: Int = #line) -> EndpointCall<Service, E> {
+        EndpointCall(service: service, endpoint: endpoint, request: request(endpoint, fileID: fileID, line: line))
+    }
+
+    /// Makes the request of an endpoint, with all that requests can do: delegates, progress, hooks, owners.
+    ///
+    /// A value that does not encode and a refusal of ``APIService/adapt(_:)`` are failures of its runs.
+    public func request<E: Endpoint>(_ endpoint: E, fileID: StaticString = #fileID, line: Int = #line) -> Request<E.Value> {
+        let services = service.lineage
+        var call = APICall(endpoint, services)
+        var refusal: (any Error)?
+        do {
+            (call.query, call.body) = try endpoint.content.parameters()
+            for service in services { try service.adapt(&call) }
+        } catch { refusal = error }
+        let base = endpoint.usesCDN ? service.cdnURL ?? service.baseURL : service.baseURL
+        let request = session(base).request(
+            call.path, method: call.method, query: call.query, headers: call.headers, body: call.requestBody, decoder: endpoint.decoder,
+            fileID: fileID, line: line
+        ).options { options in
+            for service in services { service.configure(&options) }
+            endpoint.configure(&options)
+        }
+        let interceptors = services.flatMap(\.interceptors)
+        if !interceptors.isEmpty { _ = request.interceptors(call: interceptors) }
+        guard let refusal else { return request }
+        return request.onRequest { _ in throw refusal }
+    }
+
+    private func session(_ base: String) -> Session {
+        if let known = derived.withLock({ $0[base] }) { return known }
+        // Outside the lock: it may say that the base lacks its slash.
+        let fresh = session.with { $0.baseURL = base.isEmpty || base.hasSuffix("/") ? base : base + "/" }
+        return derived.withLock { sessions in
+            if let other = sessions[base] { return other }
+            sessions[base] = fresh
+            return fresh
+        }
+    }
+}
+
+extension APIService {
+    /// The service's error for one of the library.
+    func failure<E: Endpoint>(of endpoint: E, _ error: NetworkError) -> Failure {
+        failure(error, document: error.response == nil ? nil : error.decoded(as: E.Failure.self), of: endpoint)
+    }
+}
+
+extension APICall {
+    init(_ endpoint: some Endpoint, _ services: [any APIService]) {
+        self.endpoint = "\(type(of: endpoint))"
+        path = endpoint.path
+        method = endpoint.method
+        query = [:]
+        headers = [:]
+        for service in services { headers.merge(service.headers) }
+        headers.merge(endpoint.headers)
+        body = .none
+    }
+
+    var requestBody: RequestBody? {
+        switch body {
+        case .none: nil
+        case .form(let parameters): .form(parameters)
+        case .whole(let body): body
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import HTTPTypes
+import ScopedNet
+import ScopedNetEndpoints
+
+// The samples of Endpoints.md, word for word (see `DocumentationTests`), in a target without package access.
+
+struct Story: Codable, Sendable { var title: String }
+
+/// The server.
+struct StoryAPI: APIService {
+    var baseURL: String { "https://api.example.com/v1/" }
+    var headers: HeaderFields { ["X-Client": "reader/1.0"] }
+}
+
+/// A call: its own properties are sent.
+struct SearchStories: Endpoint, Encodable {
+    typealias Value = [Story]
+    let text: String
+    var page = 1
+    var path: String { "search" }
+}
+
+func search(_ text: String, with client: APIClient<StoryAPI>, in bag: DeallocBag) async throws -> [Story] {
+    try await client.send(SearchStories(text: text), in: bag)
+}
+
+@MainActor
+final class SearchModel: RequestOwner {
+    nonisolated let deallocBag = DeallocBag()
+    private(set) var stories: [Story] = []
+    private(set) var problem = ""
+
+    func search(_ text: String, with client: APIClient<StoryAPI>) {
+        client.call(SearchStories(text: text))
+            .onSuccess(for: self) { model, stories in model.stories = stories }
+            .onFailure(for: self) { model, error in model.problem = error.localizedDescription }
+            .start(in: deallocBag)
+    }
+}
+
+struct Rename: Endpoint, Encodable {
+    typealias Value = Story
+    private enum CodingKeys: CodingKey { case title }
+    let id: Int
+    let title: String
+    var path: String { "stories/\(id)" }
+    var method: HTTPRequest.Method { .patch }
+    func configure(_ options: inout RequestOptions) { options.repeats.strategy = .cancelOldest }
+}
+
+/// A part of the server, with errors of its own.
+struct AccountAPI: APIService {
+    enum Failure: Error {
+        case refused(String)
+        case offline
+        case other(NetworkError)
+    }
+
+    struct Refusal: Decodable, Sendable { let reason: String }
+
+    let token: String
+    var parent: (any APIService)? { StoryAPI() }
+    func configure(_ options: inout RequestOptions) { options.cache = .off }
+
+    func adapt(_ call: inout APICall) throws {
+        call.path = "account/" + call.path
+        call.headers["Authorization"] = "Bearer \(token)"
+    }
+
+    func failure<E: Endpoint>(_ error: NetworkError, document: E.Failure?, of endpoint: E) -> Failure {
+        if let refusal = document as? Refusal { return .refused(refusal.reason) }
+        return error.isOffline ? .offline : .other(error)
+    }
+}
+
+func searchByHand(_ text: String, with session: Session, in bag: DeallocBag) async throws(NetworkError) -> [Story] {
+    let headers: HeaderFields = ["X-Client": "reader/1.0"]
+    return try await session.get(
+        "https://api.example.com/v1/search", query: ["text": text, "page": 1], headers: headers, as: [Story].self
+    ).value(in: bag)
+}
+
+@MainActor
+final class FrontPage: RequestOwner {
+    nonisolated let deallocBag = DeallocBag()
+    private(set) var found: [[Story]] = []
+    private(set) var fraction = 0.0
+
+    func load(_ topics: [String], with client: APIClient<StoryAPI>) {
+        client.batch(of: topics.map { SearchStories(text: $0) }, atMost: 4)
+            .onProgress(for: self) { page, progress in page.fraction = progress.fraction }
+            .onSuccess(for: self) { page, stories in page.found = stories }
+            .start(in: deallocBag)
+    }
+}
