@@ -68,14 +68,17 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
             closures.discard()
         }
         let run = BatchRun(batch: self, operation: operation, closures: closures)
-        run.take(steps)
+        run.take { steps }
         return operation
     }
 
     func register(_ change: (inout Closures) -> Void) {
-        var replaced = closures.withLock { $0 }
-        change(&replaced)
-        closures.withLock { $0 = replaced }
+        let old = closures.withLock { closures in
+            defer { change(&closures) }
+            return closures
+        }
+        // A closure that was replaced is let go outside the lock.
+        _ = old
     }
 
     // MARK: Under way
@@ -95,9 +98,10 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
         }
 
         /// Two members end at once, on two threads: whoever comes first does what both have to say, so that reports keep their order.
-        func take(_ steps: [BatchMachine.Step]) {
+        /// Decided and put into line in one step, or the second would be in line before the first.
+        func take(_ decide: () -> [BatchMachine.Step]) {
             let isMine = pending.withLock { pending in
-                pending.steps += steps
+                pending.steps += decide()
                 defer { pending.isTaken = true }
                 return !pending.isTaken
             }
@@ -137,7 +141,7 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
             operation.steps.task { [self] in
                 let error = await member.send(operation.steps)
                 if let error { errors.withLock { $0[index] = error } }
-                take(batch.machine.withLock { $0.memberEnded(index, failed: error != nil) })
+                take { batch.machine.withLock { $0.memberEnded(index, failed: error != nil) } }
             }
         }
 
