@@ -81,6 +81,11 @@ var targets: [Target] = [
         ],
         swiftSettings: settings
     ),
+    // Over the public API alone: what it needs is there for everybody.
+    .target(
+        name: "ScopedNetEndpoints", dependencies: ["ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
+        packageAccess: false, swiftSettings: settings
+    ),
     // What each suite ends with; for test targets alone.
     .target(
         name: "CleanSlate", dependencies: ["Persistence", "ScopedNet", "ScopedNetTesting", "SystemSupport"], path: "Tests/CleanSlate",
@@ -113,7 +118,8 @@ var targets: [Target] = [
         dependencies: ["CleanSlate", "Reachability", "ScopedNet", "SystemSupport", "CNetlink", "CSandbox"],
         swiftSettings: settings),
     .testTarget(
-        name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetTesting", "SystemSupport"], swiftSettings: settings),
+        name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetEndpoints", "ScopedNetTesting", "SystemSupport"],
+        swiftSettings: settings),
 ]
 
 if !leanBuild {
@@ -154,11 +160,6 @@ if !leanBuild {
                 "ScopedNet", "Reachability", "SystemSupport", serviceLifecycle, .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
-        ),
-        // Over the public API alone: what it needs is there for everybody.
-        .target(
-            name: "ScopedNetEndpoints", dependencies: ["ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types")],
-            packageAccess: false, swiftSettings: settings
         ),
         .target(
             name: "ScopedNetTracing",
@@ -342,6 +343,10 @@ if buildsAll || (leanBuild && wantedTests == nil) {
 }
 if leanBuild {
     targets.append(.testTarget(name: "FuzzTests", dependencies: ["CleanSlate", "FuzzTargets"], swiftSettings: settings))
+    // It is the library that is optimised: the same of its tests would take as long again, and find nothing.
+    for target in targets where target.type == .test {
+        target.swiftSettings = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+    }
 }
 
 // `Scripts/fuzz` builds this with libFuzzer, whose `main` no other build has.

@@ -34,7 +34,10 @@ struct MonitorTests {
             let monitor = network.monitor()
             #expect(monitor.currentPath == nil && !monitor.isStarted && monitor.backend == nil)
             var times: [Duration] = []
+            var looks: [Duration] = []
             for _ in 0..<20 {
+                // The same look at the kernel by hand, right before: who else holds the kernel's lock is waited for by both.
+                looks.append(try NetlinkKernel.timeOfALook())
                 let began = ContinuousClock.now
                 try monitor.start()
                 times.append(ContinuousClock.now - began)
@@ -43,8 +46,11 @@ struct MonitorTests {
                 monitor.stop()
             }
             times.sort()
-            print("ready: median \(times[10]), slowest \(times[19])")
-            if !Environment.isSanitized { #expect(times[10] <= .milliseconds(5)) }
+            looks.sort()
+            print("ready: median \(times[10]), slowest \(times[19]); a look by hand \(looks[10])")
+            // Threads and descriptors of the monitor's own come to it. 5 ms is the bar on an idle machine.
+            #expect(times[10] <= looks[10] * 20)
+            if Environment.holdsBars { #expect(times[10] <= .milliseconds(5)) }
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 /// Overruns and storms: when the kernel says more than one can read.
 @Suite(.leavesNothing, .enabled(if: TestNetwork.isAvailable, TestNetwork.obstacle ?? ""), .serialized, .timeLimit(.minutes(5)))
 struct StressTests {
-    @Test func afterAnOverrunThePathIsRightWithin50Milliseconds() async throws {
+    @Test func afterAnOverrunThePathIsRightAtOnce() async throws {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
             try network.addUplink("1", metric: 500)
@@ -21,6 +21,7 @@ struct StressTests {
             let recorder = Recorder(monitor)
             let rounds = Environment.isSoaking ? 1000 : 200
             var times: [Duration] = []
+            var looks: [Duration] = []
             var failures = 0
             for round in 0..<rounds {
                 let isUp = round % 2 == 1
@@ -40,6 +41,7 @@ struct StressTests {
                 gate.open()
                 recorder.expect { $0.isSatisfied == isUp }
                 times.append(ContinuousClock.now - began)
+                looks.append(try NetlinkKernel.timeOfALook())
             }
             let statistics = monitor.statistics
             times.sort()
@@ -48,9 +50,11 @@ struct StressTests {
             )
             #expect(failures == 0, "all that should have changed did")
             #expect(statistics.overruns >= UInt64(rounds) / 2)
-            // Tests of other suites run at the same time, and now and then one of them has the processor.
-            let allowed = Environment.holdsBars ? times[rounds - 1] : times[rounds / 2]
-            if !Environment.isSanitized { #expect(allowed <= .milliseconds(50)) }
+            // Tests of other suites run at the same time: what they take from it they take from looks by hand, too.
+            looks.sort()
+            print("overrun: a look by hand \(looks[rounds / 2]), \(looks[rounds - 1]) at most")
+            #expect(times[rounds / 2] <= looks[rounds / 2] * 300)
+            if Environment.holdsBars { #expect(times[rounds - 1] <= .milliseconds(50)) }
         }
     }
 
