@@ -236,7 +236,7 @@ if buildsAll {
         .testTarget(
             name: "ScopedNetEndpointsTests",
             dependencies: [
-                "CleanSlate", "ScopedNet", "ScopedNetEndpoints", "ScopedNetTesting",
+                "CleanSlate", "Persistence", "ScopedNet", "ScopedNetEndpoints", "ScopedNetTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             packageAccess: false, swiftSettings: settings

@@ -35,7 +35,7 @@ import Testing
     private func log<Value>(_ batch: Batch<Value, NetworkError>, _ log: Log) -> Batch<Value, NetworkError> {
         batch.onProgress { log.add("\($0.ended) of \($0.total)") }
             .onSuccess { log.add("\($0)") }
-            .onFailure { log.add("\($0.endpoint) \($0.index): \($0.error.code)") }
+            .onFailure { log.add("\($0.name) \($0.index): \($0.error.code)") }
             .onEnd { outcome in
                 switch outcome {
                 case .succeeded: log.add("succeeded")

@@ -45,6 +45,22 @@ public final class Callback<Value: Sendable>: Sendable {
         self.init(CallbackHandler(actor: owner, body, origin: CodeOrigin(fileID, line)))
     }
 
+    /// Makes a callback for another kind of value, which calls this one with what `transform` makes of it, and does not where that is nil.
+    ///
+    /// It runs where this one does, `transform` just before it. One that is spent, or discarded before the call, is not called.
+    public func map<Other: Sendable>(_ transform: @escaping @Sendable (Other) -> Value?) -> Callback<Other> {
+        guard let handler = current else {
+            let spent = Callback<Other>(CallbackHandler(lane: nil, origin: CodeOrigin("", 0)) { _ in })
+            spent.discard()
+            return spent
+        }
+        return Callback<Other>(
+            CallbackHandler(lane: handler.lane, origin: handler.origin) { other in
+                // Asked for again: it may be gone by then.
+                if let handler = self.current, let value = transform(other) { handler.invoke(value) }
+            })
+    }
+
     /// Destroys the closure without calling it. Idempotent, any thread.
     public func discard() { _ = take() }
 

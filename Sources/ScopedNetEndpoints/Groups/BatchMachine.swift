@@ -55,11 +55,8 @@ struct BatchMachine: Hashable, Sendable {
         return [.report(ended)] + begin()
     }
 
-    /// - Returns: false where it was over, or was never started.
-    mutating func cancel() -> Bool {
-        defer { phase = .over }
-        return phase == .running
-    }
+    /// Nothing begins any more, and nothing is reported.
+    mutating func cancel() { phase = .over }
 
     private mutating func begin() -> [Step] {
         var steps: [Step] = []

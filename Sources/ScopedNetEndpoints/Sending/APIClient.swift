@@ -21,15 +21,36 @@ public final class APIClient<Service: APIService>: Sendable {
     /// - Parameters:
     ///   - endpoint: the call.
     ///   - bag: ends it, too. Default: the bag of the task that this is called in, if there is one.
+    ///   - accessories: told of this call, besides those of the service.
     ///   - fileID: the file of the call, which leak tests name, with `line`.
     ///   - line: the line of the call.
     /// - Returns: the value.
     /// - Throws: the service's error. Cancelling the task cancels the request.
     public func send<E: Endpoint>(
-        _ endpoint: E, in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
+        _ endpoint: E, in bag: DeallocBag? = nil, accessories: [Accessory] = [], fileID: StaticString = #fileID, line: Int = #line
     ) async throws(Service.Failure) -> E.Value {
+        try await response(to: endpoint, in: bag, accessories: accessories, fileID: fileID, line: line).value
+    }
+
+    /// Sends an endpoint and awaits its value with status, fields, source and times; else as ``send(_:in:accessories:fileID:line:)``.
+    public func response<E: Endpoint>(
+        to endpoint: E, in bag: DeallocBag? = nil, accessories: [Accessory] = [], fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(Service.Failure) -> Response<E.Value> {
+        let spans = AccessorySpans(service.allAccessories + accessories)
+        spans.begin(in: bag, of: session, fileID: fileID, line: line)
+        defer {
+            spans.stop()
+            spans.end.reach()
+        }
+        return try await member(endpoint, in: bag, fileID: fileID, line: line)
+    }
+
+    /// Sends an endpoint that is part of something greater, of which accessories hear as a whole.
+    func member<E: Endpoint>(
+        _ endpoint: E, in bag: DeallocBag?, fileID: StaticString, line: Int
+    ) async throws(Service.Failure) -> Response<E.Value> {
         let request = request(endpoint, fileID: fileID, line: line)
-        do throws(NetworkError) { return try await request.value(in: bag, fileID: fileID, line: line) } catch {
+        do throws(NetworkError) { return try await request.response(in: bag, fileID: fileID, line: line) } catch {
             throw service.failure(of: endpoint, error)
         }
     }
@@ -43,7 +64,9 @@ public final class APIClient<Service: APIService>: Sendable {
     ///     .start(in: bag)
     /// ```
     public func call<E: Endpoint>(_ endpoint: E, fileID: StaticString = #fileID, line: Int = #line) -> EndpointCall<Service, E> {
-        EndpointCall(service: service, endpoint: endpoint, request: request(endpoint, fileID: fileID, line: line))
+        EndpointCall(
+            service: service, endpoint: endpoint, request: request(endpoint, fileID: fileID, line: line),
+            accessories: service.allAccessories)
     }
 
     /// Makes the request of an endpoint, with all that requests can do: delegates, progress, hooks, owners.

@@ -19,7 +19,7 @@ public protocol APIService: Sendable {
     /// The type of its errors, which the service names: a nested `Failure`, or a typealias. Default: those of the library.
     associatedtype Failure: Error = NetworkError
 
-    /// The service that this one is a part of. Default: nil.
+    /// The service that this one is a part of. Default: nil. Of more than 32 in a row, the outermost are passed over.
     var parent: (any APIService)? { get }
     /// The URL that paths are relative to, with or without a slash at its end. Default: that of the parent.
     var baseURL: String { get }
@@ -30,6 +30,8 @@ public protocol APIService: Sendable {
     /// Interceptors around each call, the parent's outside: they see stored responses, too, may change what comes back, and decide whether it is a failure.
     /// Default: none.
     var interceptors: [any Interceptor] { get }
+    /// Told that calls, batches and chains begin and end, the parent's first. Default: none.
+    var accessories: [Accessory] { get }
 
     /// Sets options of every call, behind the parent's and before the endpoint's. Default: nothing.
     func configure(_ options: inout RequestOptions)
@@ -58,6 +60,8 @@ extension APIService {
     public var headers: HeaderFields { [:] }
     /// None.
     public var interceptors: [any Interceptor] { [] }
+    /// None.
+    public var accessories: [Accessory] { [] }
     /// Does nothing.
     public func configure(_ options: inout RequestOptions) {}
     /// Changes nothing.
@@ -66,9 +70,12 @@ extension APIService {
     /// The services from the outermost to this one.
     var lineage: [any APIService] {
         var services: [any APIService] = [self]
-        while let parent = services[services.count - 1].parent { services.append(parent) }
+        // One that is its own parent would never end.
+        while let parent = services[services.count - 1].parent, services.count < 32 { services.append(parent) }
         return services.reversed()
     }
+
+    var allAccessories: [Accessory] { lineage.flatMap(\.accessories) }
 }
 
 extension APIService where Failure == NetworkError {

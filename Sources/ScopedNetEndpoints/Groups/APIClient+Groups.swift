@@ -10,8 +10,8 @@ extension APIClient {
     /// - Returns: the batch, not started.
     public func batch<E: Endpoint>(of endpoints: [E], atMost limit: Int = .max) -> Batch<[E.Value], Service.Failure> {
         let slots = endpoints.map { _ in Slot<E.Value>() }
-        let members = zip(endpoints, slots).map { member($0, $1) }
-        return Batch(session, members, limit: limit) { try slots.map { try $0.take() } }
+        let members = zip(endpoints, slots).map { batchMember($0, $1) }
+        return Batch(session, members, limit: limit, accessories: service.allAccessories) { try slots.map { try $0.take() } }
     }
 
     /// Makes a batch of calls of different types: the values come as a tuple.
@@ -24,8 +24,8 @@ extension APIClient {
     > {
         let slots = (repeat Self.slot(of: each endpoint))
         var members: [BatchMember<Service.Failure>] = []
-        for (endpoint, slot) in repeat (each endpoint, each slots) { members.append(member(endpoint, slot)) }
-        return Batch(session, members, limit: limit) { (repeat try (each slots).take()) }
+        for (endpoint, slot) in repeat (each endpoint, each slots) { members.append(batchMember(endpoint, slot)) }
+        return Batch(session, members, limit: limit, accessories: service.allAccessories) { (repeat try (each slots).take()) }
     }
 
     /// Makes a batch whose calls do not stop each other: each has a value or an error in the end.
@@ -41,7 +41,7 @@ extension APIClient {
         let members = zip(endpoints, slots).map { endpoint, slot in
             BatchMember<Service.Failure>(endpoint: "\(E.self)") { [self] bag in
                 do throws(Service.Failure) {
-                    slot.put(.success(try await send(endpoint, in: bag)))
+                    slot.put(.success(try await sendMember(endpoint, in: bag)))
                     return nil
                 } catch {
                     slot.put(.failure(error))
@@ -49,15 +49,24 @@ extension APIClient {
                 }
             }
         }
-        return Batch(session, members, limit: limit, collectsFailures: true) { try slots.map { try $0.take() } }
+        return Batch(session, members, limit: limit, collectsFailures: true, accessories: service.allAccessories) {
+            try slots.map { try $0.take() }
+        }
+    }
+
+    /// Makes a chain, to which steps are added before its start and while it runs.
+    public func chain() -> Chain<Service> { Chain(self, accessories: service.allAccessories) }
+
+    func sendMember<E: Endpoint>(_ endpoint: E, in bag: DeallocBag) async throws(Service.Failure) -> E.Value {
+        try await member(endpoint, in: bag, fileID: #fileID, line: #line).value
     }
 
     private static func slot<E: Endpoint>(of endpoint: E) -> Slot<E.Value> { Slot() }
 
-    private func member<E: Endpoint>(_ endpoint: E, _ slot: Slot<E.Value>) -> BatchMember<Service.Failure> {
+    private func batchMember<E: Endpoint>(_ endpoint: E, _ slot: Slot<E.Value>) -> BatchMember<Service.Failure> {
         BatchMember(endpoint: "\(E.self)") { [self] bag in
             do throws(Service.Failure) {
-                slot.put(try await send(endpoint, in: bag))
+                slot.put(try await sendMember(endpoint, in: bag))
                 return nil
             } catch { return error }
         }

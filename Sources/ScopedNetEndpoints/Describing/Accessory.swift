@@ -1,0 +1,139 @@
+public import ScopedNet
+import Synchronization
+
+/// Hears that calls, batches and chains begin and end: a spinner, a flag that says "busy", the log of a page.
+///
+/// ```swift
+/// let busy = Accessory.busy(Callback(for: model) { model, isBusy in model.isBusy = isBusy })
+/// client.call(ListStories()).accessory(busy).onSuccess(for: model) { model, stories in model.stories = stories }.start(in: bag)
+/// ```
+///
+/// One may serve any number of calls, of a service (``APIService/accessories``) or by itself. It hears of answers from the cache, too, of a batch or a chain
+/// as a whole, and after a cancel that all is over. Its callback runs where it belongs; see `Callback`.
+public struct Accessory: Sendable {
+    /// An event in the life of a call.
+    public enum Event: Sendable, Hashable {
+        /// It was started, and nothing else of it has been called.
+        case willStart
+        /// Its result is handed over next. Not after a cancel.
+        case willStop
+        /// It is over, also after a cancel. Comes once for each ``willStart``.
+        case didStop
+    }
+
+    let callback: Callback<Event>
+
+    /// Makes an accessory that hears of each event.
+    public init(_ callback: Callback<Event>) { self.callback = callback }
+
+    /// Makes an accessory that hears `true` when the first of its calls begins, and `false` when the last one is over.
+    public static func busy(_ callback: Callback<Bool>) -> Accessory {
+        let count = Mutex(0)
+        return Accessory(
+            callback.map { event in
+                switch event {
+                case .willStart:
+                    count.withLock {
+                        $0 += 1; return $0 == 1
+                    } ? true : nil
+                case .willStop: nil
+                case .didStop:
+                    count.withLock {
+                        $0 -= 1; return $0 == 0
+                    } ? false : nil
+                }
+            })
+    }
+}
+
+/// One call of one accessory.
+///
+/// An operation of its own says the first and the last word: it ends with the call's bag, and by ``end()``. A call that was cancelled before the accessory
+/// heard of its begin has no end for it, either.
+final class AccessorySpan: Sendable {
+    private enum Phase: Sendable { case ready, begun, stopping, over }
+
+    private final class Life: Sendable {
+        private let phase = Mutex(Phase.ready)
+
+        func pass(from: [Phase], to next: Phase) -> Bool {
+            phase.withLock { phase in
+                guard from.contains(phase) else { return false }
+                phase = next
+                return true
+            }
+        }
+    }
+
+    private let accessory: Accessory
+    private let life = Life()
+    private let operation = Mutex<ScopedOperation?>(nil)
+
+    init(_ accessory: Accessory) { self.accessory = accessory }
+
+    /// Says that the call begins; once.
+    func begin(in bag: DeallocBag?, of session: Session, fileID: StaticString, line: Int) {
+        let life = life
+        let didStop = accessory.callback.map { (_: ScopedOperation.Outcome) -> Accessory.Event? in
+            life.pass(from: [.begun, .stopping], to: .over) ? .didStop : nil
+        }
+        let fresh = ScopedOperation(in: bag, of: session, onEnd: didStop, fileID: fileID, line: line)
+        let isFirst = operation.withLock { operation in
+            guard operation == nil else { return false }
+            operation = fresh
+            return true
+        }
+        guard isFirst else { return fresh.finish() }
+        fresh.send((), to: accessory.callback.map { () -> Accessory.Event? in life.pass(from: [.ready], to: .begun) ? .willStart : nil })
+    }
+
+    /// The callback for the moment before the result is handed over.
+    func willStop<Value: Sendable>(_: Value.Type) -> Callback<Value> {
+        accessory.callback.map { [life] _ in life.pass(from: [.begun], to: .stopping) ? .willStop : nil }
+    }
+
+    /// Says that the call has a result.
+    func stop() { operation.withLock { $0 }?.send((), to: willStop(Void.self)) }
+
+    /// Says that the call is over.
+    func end() { operation.withLock { $0 }?.finish() }
+}
+
+/// The accessories of one call.
+struct AccessorySpans: Sendable {
+    /// Ends them when it is reached, or when nobody can reach it any more: closures are destroyed at the end, called or not.
+    final class End: Sendable {
+        private let spans = Mutex<[AccessorySpan]>([])
+
+        fileprivate func add(_ span: AccessorySpan) { spans.withLock { $0.append(span) } }
+
+        func reach() {
+            let reached = spans.withLock { spans in
+                defer { spans = [] }
+                return spans
+            }
+            for span in reached { span.end() }
+        }
+
+        deinit { reach() }
+    }
+
+    private var spans: [AccessorySpan] = []
+    let end = End()
+
+    init(_ accessories: [Accessory] = []) { for accessory in accessories { add(accessory) } }
+
+    @discardableResult
+    mutating func add(_ accessory: Accessory) -> AccessorySpan {
+        let span = AccessorySpan(accessory)
+        spans.append(span)
+        end.add(span)
+        return span
+    }
+
+    func begin(in bag: DeallocBag?, of session: Session, fileID: StaticString, line: Int) {
+        for span in spans { span.begin(in: bag, of: session, fileID: fileID, line: line) }
+    }
+
+    func stop() { for span in spans { span.stop() } }
+}
