@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What was called, in its order.
+/// A list of calls, in their order.
 final class CallLog: Sendable {
     private let lines = Mutex<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }

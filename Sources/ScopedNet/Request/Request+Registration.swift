@@ -46,11 +46,6 @@ extension Request {
             arm(CallbackHandler(actor: owner, body, origin: CodeOrigin(fileID, line)))
         }
 
-        /// Registers a callback that was made elsewhere. It stays, and may be registered with other requests.
-        public func callAsFunction(_ callback: Callback<Payload>) -> Request {
-            if let handler = callback.current { arm(handler) } else { request }
-        }
-
         /// The same closures, given another value: what `transform` makes of each payload, where the closure runs and just before it.
         public func map<Other: Sendable>(
             _ transform: @escaping @Sendable (Payload) -> Other
@@ -61,7 +56,7 @@ extension Request {
             }
         }
 
-        private func arm(_ callback: CallbackHandler<Payload>) -> Request {
+        func arm(_ callback: CallbackHandler<Payload>) -> Request {
             request.arm { add(&$0, callback) }
             return request
         }

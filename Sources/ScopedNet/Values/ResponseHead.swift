@@ -57,7 +57,11 @@ public struct ResponseHead: Sendable {
     public var headers: HTTPFields { withFields { $0.fields() } }
 
     /// One field by name, any case; several lines of it are joined by ", ". Looks at the bytes, parses nothing else.
-    public subscript(_ name: String) -> String? { withFields { $0.value(of: name) } }
+    public subscript(_ name: String) -> String? {
+        let hasCapitals = name.utf8.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+        let known = hasCapitals ? name.lowercased() : name
+        return withFields { $0.value(of: known) }
+    }
 
     /// The declared length of the body; nil when there is none or it is not a number.
     public var contentLength: Int64? { withFields { (try? $0.contentLength()) ?? nil } }

@@ -69,7 +69,7 @@ public final class ChainContext<Service: APIService>: Sendable {
         _ = old
     }
 
-    /// What the steps have captured goes; the values stay.
+    /// Lets go of the steps, with their closures; the values stay.
     func dropSteps() {
         let old = state.withLock { state in
             defer { state.steps = [] }

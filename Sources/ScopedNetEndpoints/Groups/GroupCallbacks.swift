@@ -2,7 +2,7 @@ import ScopedNet
 
 /// The delegate, the closures and the accessories of a group, and the calls of them.
 struct GroupCallbacks<Value: Sendable, Failure: Error>: Sendable {
-    /// What its delegate is told, which belongs to one actor.
+    /// One call of the delegate.
     enum Event: Sendable {
         case progress(ScopedOperation, GroupProgress)
         case success(ScopedOperation, Value)

@@ -36,20 +36,26 @@ public final class APIClient<Service: APIService>: Sendable {
     public func response<E: Endpoint>(
         to endpoint: E, in bag: DeallocBag? = nil, accessories: [Accessory] = [], fileID: StaticString = #fileID, line: Int = #line
     ) async throws(Service.Failure) -> Response<E.Value> {
+        try await response(to: endpoint, link: nil, in: bag, accessories: accessories, fileID: fileID, line: line)
+    }
+
+    func response<E: Endpoint>(
+        to endpoint: E, link: String?, in bag: DeallocBag?, accessories: [Accessory] = [], fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(Service.Failure) -> Response<E.Value> {
         let spans = AccessorySpans(service.allAccessories + accessories)
         spans.begin(in: bag, of: session, fileID: fileID, line: line)
         defer {
             spans.stop()
             spans.end.reach()
         }
-        return try await member(endpoint, in: bag, fileID: fileID, line: line)
+        return try await member(endpoint, link: link, in: bag, fileID: fileID, line: line)
     }
 
     /// Sends an endpoint that is part of something greater, of which accessories hear as a whole.
     func member<E: Endpoint>(
-        _ endpoint: E, in bag: DeallocBag?, fileID: StaticString, line: Int
+        _ endpoint: E, link: String? = nil, in bag: DeallocBag?, fileID: StaticString, line: Int
     ) async throws(Service.Failure) -> Response<E.Value> {
-        let request = request(endpoint, fileID: fileID, line: line)
+        let request = request(endpoint, link: link, fileID: fileID, line: line)
         do throws(NetworkError) { return try await request.response(in: bag, fileID: fileID, line: line) } catch {
             throw service.failure(of: endpoint, error)
         }
@@ -73,11 +79,17 @@ public final class APIClient<Service: APIService>: Sendable {
     ///
     /// A value that does not encode and a refusal of ``APIService/adapt(_:)`` are failures of its runs.
     public func request<E: Endpoint>(_ endpoint: E, fileID: StaticString = #fileID, line: Int = #line) -> Request<E.Value> {
+        request(endpoint, link: nil, fileID: fileID, line: line)
+    }
+
+    /// - Parameter link: a URL that a server has sent, in place of the path and the query.
+    func request<E: Endpoint>(_ endpoint: E, link: String?, fileID: StaticString, line: Int) -> Request<E.Value> {
         let services = service.lineage
         var call = APICall(endpoint, services)
         var refusal: (any Error)?
         do {
             (call.query, call.body) = try endpoint.content.parameters()
+            if let link { (call.path, call.query) = (link, [:]) }
             for service in services { try service.adapt(&call) }
         } catch { refusal = error }
         let base = endpoint.usesCDN ? service.cdnURL ?? service.baseURL : service.baseURL

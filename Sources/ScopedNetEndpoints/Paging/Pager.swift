@@ -1,0 +1,177 @@
+public import ScopedNet
+import Synchronization
+
+/// A list that is loaded page by page, as a view scrolls. Made by ``APIClient/pager(of:prefetching:in:)``.
+///
+/// ```swift
+/// let pager = client.pager(of: ListStories(), in: bag)
+/// while let page = try await pager.next() { rows += page.elements }
+/// ```
+///
+/// At most one page is on its way: whoever asks meanwhile gets the same one. After an error the same page is asked again. Any thread may use it. It ends
+/// with its bag, and a page on its way also with the pager.
+public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
+    typealias Fetched = Result<Page<E>, Service.Failure>
+    private typealias Waiter = CheckedContinuation<Result<Page<E>?, Service.Failure>, Never>
+
+    private struct State: Sendable {
+        var machine: PageMachine
+        /// Of the page that comes next.
+        var place: NextPage<E>.Place
+        var index = 0
+        var following: NextPage<E>.Place?
+        var waiters: [UInt64: Waiter] = [:]
+        var answer: Fetched?
+        var fetch: Task<Void, Never>?
+
+        mutating func takeWaiters() -> [Waiter] {
+            defer { waiters = [:] }
+            return Array(waiters.values)
+        }
+    }
+
+    private enum Action {
+        case fetch(Int, NextPage<E>.Place, index: Int)
+        case cancel(Task<Void, Never>)
+        case answer(Waiter, Result<Page<E>?, Service.Failure>)
+    }
+
+    private let client: APIClient<Service>
+    private let first: E
+    private let state: Mutex<State>
+    private let ids = Atomic<UInt64>(0)
+    /// Ends what is on its way when the pager goes.
+    private let fetches: DeallocBag
+
+    init(_ client: APIClient<Service>, _ first: E, fetchesAhead: Bool, in bag: DeallocBag?) {
+        self.client = client
+        self.first = first
+        fetches = bag?.child() ?? DeallocBag()
+        state = Mutex(State(machine: PageMachine(fetchesAhead: fetchesAhead), place: .endpoint(first)))
+    }
+
+    /// Loads the next page, or hands over the one that was fetched ahead.
+    ///
+    /// - Returns: the page; nil behind the last one.
+    /// - Throws: the service's error; the page stays the next one. Cancelling the task ends the wait at once, and the request where nobody else waits for it.
+    public func next() async throws(Service.Failure) -> Page<E>? {
+        let id = ids.wrappingAdd(1, ordering: .relaxed).newValue
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { (waiter: Waiter) in
+                // A cancel that came before this finds nobody who waits.
+                if Task.isCancelled { waiter.resume(returning: .failure(cancelled)) } else { ask(id, waiter) }
+            }
+        } onCancel: {
+            leave(id)
+        }
+        return try result.get()
+    }
+
+    /// Begins with the first page again: the next one that is handed over is that.
+    public func restart() {
+        take { state in
+            (state.place, state.index, state.answer) = (.endpoint(first), 0, nil)
+            return state.machine.restart()
+        }
+    }
+
+    private var cancelled: Service.Failure { client.service.failure(of: first, NetworkError.cancelled(.taskCancelled)) }
+
+    private func ask(_ id: UInt64, _ waiter: Waiter) {
+        take { state in
+            let steps = state.machine.ask()
+            state.waiters[id] = waiter
+            return steps
+        }
+        // The task may have been cancelled while it was put into line.
+        if Task.isCancelled { leave(id) }
+    }
+
+    private func leave(_ id: UInt64) {
+        var waiter: Waiter?
+        // In one step: a page that came in between would be handed to nobody.
+        take { state in
+            waiter = state.waiters.removeValue(forKey: id)
+            return waiter == nil ? [] : state.machine.leave()
+        }
+        waiter?.resume(returning: .failure(cancelled))
+    }
+
+    private func fetched(_ number: Int, _ result: Fetched, following: NextPage<E>.Place?) {
+        take { state in
+            guard state.machine.expects(number) else { return [] }
+            (state.answer, state.following) = (result, following)
+            return state.machine.fetched(number)
+        }
+    }
+
+    /// Decides under the lock, and acts outside of it.
+    private func take(_ decide: (inout State) -> [PageMachine.Step]) {
+        let actions = state.withLock { state in
+            var actions: [Action] = []
+            var steps = decide(&state)
+            while !steps.isEmpty { steps += perform(steps.removeFirst(), &state, &actions) }
+            return actions
+        }
+        for action in actions { act(action) }
+    }
+
+    /// - Returns: steps that follow from the page that was handed over.
+    private func perform(_ step: PageMachine.Step, _ state: inout State, _ actions: inout [Action]) -> [PageMachine.Step] {
+        switch step {
+        case .fetch(let number): actions.append(.fetch(number, state.place, index: state.index))
+        case .abandon:
+            if let fetch = state.fetch { actions.append(.cancel(fetch)) }
+            state.fetch = nil
+        case .end:
+            for waiter in state.takeWaiters() { actions.append(.answer(waiter, .success(nil))) }
+        case .deliver, .deliverStored:
+            guard let answer = state.answer else { return [] }
+            state.answer = nil
+            for waiter in state.takeWaiters() { actions.append(.answer(waiter, answer.map { $0 })) }
+            guard case .success(let page) = answer else { return [] }
+            state.index += 1
+            if let following = state.following { state.place = following }
+            return state.machine.advance(isLast: page.isLast)
+        }
+        return []
+    }
+
+    private func act(_ action: Action) {
+        switch action {
+        case .fetch(let number, let place, let index): fetch(number, place, index: index)
+        case .cancel(let task): task.cancel()
+        case .answer(let waiter, let result): waiter.resume(returning: result)
+        }
+    }
+
+    private func fetch(_ number: Int, _ place: NextPage<E>.Place, index: Int) {
+        // Not the pager: it may go while a page is on its way.
+        let task = fetches.task { [client, weak self] in
+            let (result, following) = await Self.fetch(place, index: index, client)
+            self?.fetched(number, result, following: following)
+        }
+        // It was taken back, or has ended, before its handle was known.
+        let isLate = state.withLock { state in
+            guard state.machine.expects(number) else { return true }
+            state.fetch = task
+            return false
+        }
+        if isLate { task.cancel() }
+    }
+
+    private static func fetch(
+        _ place: NextPage<E>.Place, index: Int, _ client: APIClient<Service>
+    ) async -> (Fetched, NextPage<E>.Place?) {
+        let endpoint = place.endpoint
+        var link: String?
+        if case .link(_, let url) = place { link = url }
+        do throws(Service.Failure) {
+            let response = try await client.response(to: endpoint, link: link, in: nil)
+            let following = endpoint.nextPage.place(place, response)
+            let page = Page<E>(
+                index: index, elements: endpoint.elements(of: response.value), response: response, isLast: following == nil)
+            return (.success(page), following)
+        } catch { return (.failure(error), nil) }
+    }
+}
