@@ -94,3 +94,65 @@ final class FrontPage: RequestOwner {
             .start(in: deallocBag)
     }
 }
+
+struct SignIn: Endpoint, Encodable {
+    struct Value: Decodable, Sendable { let userID: Int }
+    let name: String
+    let password: String
+    var path: String { "session" }
+    var method: HTTPRequest.Method { .post }
+}
+
+struct GetProfile: Endpoint {
+    struct Value: Decodable, Sendable { let fullName: String }
+    let id: Int
+    var path: String { "users/\(id)" }
+}
+
+@MainActor
+final class WelcomePage: RequestOwner {
+    nonisolated let deallocBag = DeallocBag()
+    private(set) var greeting = ""
+    private(set) var isBusy = false
+
+    func signIn(_ name: String, _ password: String, with client: APIClient<StoryAPI>) {
+        client.chain()
+            .then(SignIn(name: name, password: password))
+            .then { context in context[SignIn.self].map { GetProfile(id: $0.userID) } }
+            .accessory(.busy(Callback(for: self) { page, isBusy in page.isBusy = isBusy }))
+            .onSuccess(for: self) { page, context in page.greeting = "Hello, \(context[GetProfile.self]?.fullName ?? name)" }
+            .onFailure(for: self) { page, failure in page.greeting = "\(failure.name) failed: \(failure.error.localizedDescription)" }
+            .start(in: deallocBag)
+    }
+}
+
+struct ListStories: PagedEndpoint, Encodable {
+    typealias Element = Story
+    var page = 1
+    var path: String { "stories" }
+    var nextPage: NextPage<Self> { .number(\.page) }
+}
+
+func titles(with client: APIClient<StoryAPI>, in bag: DeallocBag) async throws -> [String] {
+    var titles: [String] = []
+    for try await story in client.pages(of: ListStories(), prefetching: true, in: bag).elements { titles.append(story.title) }
+    return titles
+}
+
+struct GetJob: Endpoint {
+    struct Value: Decodable, Sendable { let isDone: Bool }
+    let id: Int
+    var path: String { "jobs/\(id)" }
+}
+
+@MainActor
+final class JobModel: RequestOwner {
+    nonisolated let deallocBag = DeallocBag()
+    private(set) var isDone = false
+
+    func wait(for id: Int, with client: APIClient<StoryAPI>) {
+        client.poll(GetJob(id: id), PollSchedule(every: .seconds(2), factor: 1.5), until: { $0.isDone })
+            .onSuccess(for: self) { model, job in model.isDone = job.isDone }
+            .start(in: deallocBag)
+    }
+}

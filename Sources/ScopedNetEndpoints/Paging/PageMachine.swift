@@ -28,7 +28,7 @@ struct PageMachine: Hashable, Sendable {
     /// The fetch is the present one.
     func expects(_ fetch: Int) -> Bool { phase == .fetching && fetch == number }
 
-    /// Somebody wants the next page.
+    /// Takes in one who wants the next page.
     ///
     /// - Returns: what is done; the one who asks waits unless there is something for him.
     mutating func ask() -> [Step] {

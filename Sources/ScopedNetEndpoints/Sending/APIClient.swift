@@ -82,7 +82,7 @@ public final class APIClient<Service: APIService>: Sendable {
         request(endpoint, link: nil, fileID: fileID, line: line)
     }
 
-    /// - Parameter link: a URL that a server has sent, in place of the path and the query.
+    /// With a URL that a server has sent in place of the path and the query.
     func request<E: Endpoint>(_ endpoint: E, link: String?, fileID: StaticString, line: Int) -> Request<E.Value> {
         let services = service.lineage
         var call = APICall(endpoint, services)

@@ -3,7 +3,7 @@ import HTTPTypes
 import ScopedNet
 import Testing
 
-/// Typed links of `Link` fields (RFC 8288 section 3).
+/// Typed links of `Link` fields (RFC 8288 section 3, CT-7).
 @Suite(.leavesNothing) struct LinkTests {
     private func links(_ values: String...) throws -> [ResponseHead.Link] {
         var fields = HTTPFields()
