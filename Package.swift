@@ -77,7 +77,8 @@ var targets: [Target] = [
     .target(
         name: "ScopedNetTesting",
         dependencies: [
-            "ScopedNet", "Reachability", "SystemSupport", "CHeap", .product(name: "HTTPTypes", package: "swift-http-types"),
+            "ScopedNet", "ScopedNetEndpoints", "Reachability", "SystemSupport", "CHeap",
+            .product(name: "HTTPTypes", package: "swift-http-types"),
         ],
         swiftSettings: settings
     ),

@@ -225,7 +225,9 @@ extension RunDriver {
 
 extension RunDriver: JudgedRun, QueuedRun {}
 
-extension RunDriver: SessionBound {}
+extension RunDriver: SessionBound {
+    package var userInfo: [String: any Sendable] { template.options.userInfo }
+}
 
 extension RunDriver: RateWaiter {
     func rateGranted(_ number: UInt64, _ permit: HostRateLimiter.Permit) { takeTurn(number, permit) }

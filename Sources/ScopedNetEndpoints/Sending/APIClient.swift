@@ -97,6 +97,7 @@ public final class APIClient<Service: APIService>: Sendable {
             call.path, method: call.method, query: call.query, headers: call.headers, body: call.requestBody, decoder: endpoint.decoder,
             fileID: fileID, line: line
         ).options { options in
+            options.userInfo[APICall.endpointKey] = endpoint
             for service in services { service.configure(&options) }
             endpoint.configure(&options)
         }

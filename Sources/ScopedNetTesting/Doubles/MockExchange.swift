@@ -35,7 +35,9 @@ public final class MockExchange: Sendable {
     private let timing: any Timing
 
     init(_ transfer: TransferRequest, sink: any TransferSink) {
-        let settings = (sink as? any SessionBound)?.session.configuration
+        let bound = sink as? any SessionBound
+        let settings = bound?.session.configuration
+        userInfo = bound?.userInfo ?? [:]
         self.transfer = transfer
         json = settings?.json ?? .standard
         timing = settings?.timing ?? SystemTiming()
@@ -44,6 +46,7 @@ public final class MockExchange: Sendable {
 
     private init(ended transfer: TransferRequest) {
         self.transfer = transfer
+        userInfo = [:]
         json = .standard
         timing = SystemTiming()
         state = Lock(State(isEnded: true))
@@ -56,6 +59,8 @@ public final class MockExchange: Sendable {
 
     // MARK: What was asked
 
+    /// `RequestOptions.userInfo` of the request.
+    public let userInfo: [String: any Sendable]
     /// The transfer's identifier.
     @_spi(Transport) public var id: TransferID { transfer.id }
     /// The URL that is asked.

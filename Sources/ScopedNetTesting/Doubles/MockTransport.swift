@@ -38,6 +38,8 @@ public final class MockTransport: Sendable {
         var cancellations: [TransferID] = []
         var queue: [MockReply] = []
         var routes = MockRoutes()
+        /// By the types of endpoints.
+        var stubs: [ObjectIdentifier: @Sendable (any Sendable) -> MockReply?] = [:]
         var unanswered: [String] = []
         var isShutDown = false
     }
@@ -174,6 +176,7 @@ public final class MockTransport: Sendable {
             (state.queue.isEmpty ? nil : state.queue.removeFirst(), state.routes)
         }
         if let queued { return queued }
+        if let stubbed = stubbedReply(to: exchange) { return stubbed }
         guard let route = routes.find(exchange.method, exchange.transfer.url, base: base) else { return answer?(exchange) }
         switch state.withLock({ $0.routes.take(route) }) {
         case .reply(let reply): return reply
@@ -181,6 +184,21 @@ public final class MockTransport: Sendable {
         // Removed meanwhile.
         case nil: return answer?(exchange)
         }
+    }
+
+    /// Sets the reply to endpoints of a type; nil takes it away.
+    func setStub(_ type: Any.Type, _ reply: (@Sendable (any Sendable) -> MockReply?)?) {
+        // The old one is let go outside the lock.
+        let old = state.withLock { state in
+            defer { state.stubs[ObjectIdentifier(type)] = reply }
+            return state.stubs[ObjectIdentifier(type)]
+        }
+        withExtendedLifetime(old) {}
+    }
+
+    private func stubbedReply(to exchange: MockExchange) -> MockReply? {
+        guard let endpoint = exchange.endpoint else { return nil }
+        return state.withLock { $0.stubs[ObjectIdentifier(type(of: endpoint))] }?(endpoint)
     }
 
     private func refusal(of exchange: MockExchange) -> NetworkError {
