@@ -92,6 +92,41 @@ import Testing
         await client.session.shutdown()
     }
 
+    /// A second start is none of the accessory's, and a refused one is over.
+    @Test func aCallThatIsKeptEndsEachAccessoryOnce() async throws {
+        let (client, lines) = (client([], .wait), CallLog())
+        let call = client.call(Get(path: "slow")).accessory(accessory(lines))
+        call.start()
+        call.start()
+        await client.session.mock.exchange(0).respond(.ok(""))
+        await client.session.agent.waitUntilIdle()
+        #expect(lines.all == ["willStart", "willStop", "didStop"])
+        client.call(Get(path: "other")).start()
+        let refused = CallLog()
+        let second = client.call(Get(path: "other")).accessory(accessory(refused))
+        let run = second.start()
+        await client.session.mock.waitForExchanges(run.wasRefused ? 2 : 3)
+        for exchange in client.session.mock.exchanges.dropFirst() { exchange.respond(.ok("")) }
+        await client.session.agent.waitUntilIdle()
+        #expect(refused.all.first == "willStart" && refused.all.last == "didStop")
+        withExtendedLifetime(second) {}
+        await client.session.shutdown()
+    }
+
+    /// In a task of a bag the call, and who hears of it, belong to that bag.
+    @Test func anAwaitIsHeardOfUntilItsBagEnds() async throws {
+        let lines = CallLog()
+        let client = client([accessory(lines)], .wait)
+        let bag = DeallocBag()
+        bag.task { _ = try? await client.send(Get(path: "slow")) }
+        await client.session.mock.waitForExchanges(1)
+        while lines.all.isEmpty { await Task.yield() }
+        bag.end()
+        await client.session.agent.waitUntilIdle()
+        #expect(lines.all == ["willStart", "didStop"])
+        await client.session.shutdown()
+    }
+
     @Test func aFlagIsBusyWhileAnyCallIs() async throws {
         let (client, lines) = (client([], .wait), CallLog())
         let busy = Accessory.busy(Callback { isBusy in lines.add("\(isBusy)") })

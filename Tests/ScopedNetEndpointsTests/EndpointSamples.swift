@@ -64,7 +64,7 @@ struct AccountAPI: APIService {
     func configure(_ options: inout RequestOptions) { options.cache = .off }
 
     func adapt(_ call: inout APICall) throws {
-        call.path = "account/" + call.path
+        if !call.isAbsolute { call.path = "account/" + call.path }
         call.headers["Authorization"] = "Bearer \(token)"
     }
 
@@ -155,4 +155,47 @@ final class JobModel: RequestOwner {
             .onSuccess(for: self) { model, job in model.isDone = job.isDone }
             .start(in: deallocBag)
     }
+}
+
+struct GetStory: QueryEndpoint {
+    typealias Value = Story
+    let id: Int
+    var path: String { "stories/\(id)" }
+    var tags: Set<QueryTag> { ["stories"] }
+}
+
+@MainActor
+final class StoryModel: RequestOwner {
+    nonisolated let deallocBag = DeallocBag()
+    private(set) var title = ""
+    private(set) var isLoading = false
+
+    func look(at id: Int, with client: APIClient<StoryAPI>) {
+        client.observe(GetStory(id: id))
+            .onChange(for: self) { model, query in (model.title, model.isLoading) = (query.value?.title ?? "", query.isFetching) }
+            .start(in: deallocBag)
+    }
+}
+
+func rename(_ id: Int, to title: String, with client: APIClient<StoryAPI>) async throws {
+    try await client.mutate(Rename(id: id, title: title), invalidating: ["stories"]) { edits in
+        edits.edit(GetStory(id: id)) { story in story.title = title }
+    }
+}
+
+/// The pages of a program, one of which asks for a password.
+@MainActor protocol PasswordPage: AnyObject, Sendable {
+    func askForPassword() async throws
+}
+
+/// A server that says "log in" by its status.
+struct MemberAPI: APIService {
+    let login: LoginGate
+    var baseURL: String { "https://api.example.com/members/" }
+    var interceptors: [any Interceptor] { [login.interceptor { $0.head.status == 401 }] }
+    func configure(_ options: inout RequestOptions) { options.timeouts.interceptor = nil }
+}
+
+func members(of page: any PasswordPage) -> MemberAPI {
+    MemberAPI(login: LoginGate { [weak page] in try await page?.askForPassword() })
 }

@@ -303,4 +303,41 @@ import Testing
         await session.agent.waitUntilIdle()
         await session.shutdown()
     }
+
+    private final class Ouroboros: APIService {
+        var parent: (any APIService)? { self }
+        var headers: HeaderFields { ["X-Self": "1"] }
+    }
+
+    private struct Anything: Endpoint {
+        struct Wrong: Error {}
+        typealias Value = String
+        var path = "http://api.test/x"
+        var usesCDN = true
+        var isWrong = false
+        func validate() throws { if isWrong { throw Wrong() } }
+    }
+
+    /// A service that is its own parent is asked once, and comes to an end.
+    @Test func aServiceThatIsItsOwnParentEnds() async throws {
+        let session = MockTransport.session()
+        session.mock.on("http://api.test/x", .ok("x"))
+        let client = APIClient(Ouroboros(), session: session)
+        #expect(try await client.send(Anything()) == "x")
+        await session.shutdown()
+    }
+
+    /// CT-2: parameters are looked at before anything is sent.
+    @Test func anEndpointMayRefuseItsParameters() async throws {
+        let session = MockTransport.session()
+        let client = APIClient(Ouroboros(), session: session)
+        do throws(NetworkError) {
+            _ = try await client.send(Anything(isWrong: true))
+            Issue.record("it was sent")
+        } catch {
+            #expect(error.code == .invalidParameters && error.underlying is Anything.Wrong && FailureKind(error) == .invalidParameters)
+        }
+        #expect(session.mock.exchanges.isEmpty)
+        await session.shutdown()
+    }
 }

@@ -51,11 +51,12 @@ import Testing
                 if let fetch = state.fetching {
                     step { after in
                         after.fetching = nil
-                        let steps = after.machine.fetched(fetch)
+                        let succeeded = answer != "error"
+                        let steps = after.machine.fetched(fetch, succeeded: succeeded)
                         if steps.isEmpty != (after.waiting == 0) { faults.insert("a page for nobody, or lost") }
-                        if after.waiting == 0 { after.isStored = true }
+                        if after.waiting == 0 { after.isStored = succeeded }
                         take(steps, answer, &after)
-                        if !after.machine.fetched(fetch).isEmpty { faults.insert("a page came twice") }
+                        if !after.machine.fetched(fetch, succeeded: succeeded).isEmpty { faults.insert("a page came twice") }
                     }
                 }
             }

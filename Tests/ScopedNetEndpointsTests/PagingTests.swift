@@ -1,8 +1,9 @@
 import CleanSlate
 import ScopedNet
-import ScopedNetEndpoints
 import ScopedNetTesting
 import Testing
+
+@testable import ScopedNetEndpoints
 
 /// Lists that come in pages (CT-7).
 @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct PagingTests {
@@ -175,6 +176,40 @@ import Testing
         await #expect(throws: NetworkError.self) { for try await _ in pages {} }
         #expect(client.session.mock.exchanges.isEmpty)
         await client.session.shutdown()
+    }
+
+    /// A way that leads round in a circle ends, and one to another server is not gone: it would get the service's credentials.
+    @Test func aHostileServerLeadsNowhere() async throws {
+        let session = MockTransport.session("http://api.test/v1/")
+        let link = HTTPField.Name("Link")!
+        session.mock.on("linked?size=2", .json([Int]()).header(link, "<?after=a>; rel=next"))
+        session.mock.on("linked?after=a", .json([Int]()).header(link, "<?after=b>; rel=next"))
+        session.mock.on("linked?after=b", .json([Int]()).header(link, "<?after=a>; rel=next"))
+        session.mock.on("linked?size=7", .json([1]).header(link, "<https://evil.test/>; rel=next"))
+        session.mock.on("numbers?page=\(Int.max)", .json([1]))
+        let client = APIClient(Server(), session: session)
+        for try await _ in client.pages(of: Linked()).elements { Issue.record("an empty list has elements") }
+        #expect(session.mock.exchanges.count < 9)
+        let pager = client.pager(of: Linked(size: 7))
+        #expect(try await pager.next()?.elements == [1])
+        do throws(NetworkError) {
+            _ = try await pager.next()
+            Issue.record("another server was asked")
+        } catch { #expect(error.code == .badResponse) }
+        #expect(!session.mock.exchanges.contains { $0.url.contains("evil") })
+        #expect(try await client.pager(of: Numbered(page: .max)).next()?.isLast == true)
+        await session.shutdown()
+    }
+
+    @Test func circlesAreFoundWithTheMemoryOfOneName() {
+        for (start, length) in [(0, 1), (0, 2), (3, 5), (10, 1), (17, 64)] {
+            var trail = PageTrail()
+            var steps = 0
+            while trail.passes("\(steps < start ? -steps - 1 : (steps - start) % length)"), steps < 10_000 { steps += 1 }
+            #expect(steps < (start + length) * 4 + 4)
+        }
+        var straight = PageTrail()
+        #expect((0..<1_000).allSatisfy { straight.passes("\($0)") } && (0..<3).allSatisfy { _ in straight.passes(nil) })
     }
 
     /// Cancels at any moment: nobody waits for ever, and no page is lost.

@@ -34,6 +34,11 @@ import Testing
         // Settings that make no sense do no harm.
         var odd = PollMachine(PollSchedule(every: .seconds(-1), factor: -3, longest: .seconds(-7), attempts: 0))
         #expect(odd.answered(isLast: false) == .wait(.zero) && odd.failed() == .fail)
+        for factor in [Double.infinity, .nan, 1e300] {
+            var fast = PollMachine(PollSchedule(every: .seconds(1), factor: factor, longest: .seconds(Int64.max)))
+            #expect(fast.answered(isLast: false) == .wait(.seconds(1)))
+            _ = fast.answered(isLast: false)
+        }
         var long = PollMachine(PollSchedule(every: .seconds(90), factor: 2))
         #expect(long.answered(isLast: false) == .wait(.seconds(90)) && long.answered(isLast: false) == .wait(.seconds(90)))
     }

@@ -11,6 +11,9 @@ extension ScopedOperation {
         case cancelled
     }
 
+    /// The time on the clock of a session, from a moment that does not matter; `ManualClock` turns it by hand in tests.
+    public static func now(of session: Session) -> Duration { .nanoseconds(Int64(clamping: session.timing.now())) }
+
     /// Waits on the session's clock, which `ManualClock` turns by hand in tests.
     ///
     /// - Parameters:

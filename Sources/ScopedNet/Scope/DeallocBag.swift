@@ -60,10 +60,19 @@ public final class DeallocBag: Sendable {
 
     /// A bag that ends with this one, or earlier by itself.
     public func child(label: String? = nil, fileID: StaticString = #fileID, line: Int = #line) -> DeallocBag {
-        let storage = BagStorage(label: label ?? "\(fileID):\(line)", parent: self.storage)
+        Self.child(of: storage, label: label, fileID, line)
+    }
+
+    private static func child(of parent: BagStorage, label: String?, _ fileID: StaticString, _ line: Int) -> DeallocBag {
+        let storage = BagStorage(label: label ?? "\(fileID):\(line)", parent: parent)
         let link = ChildLink(storage)
-        if !self.storage.insert(link) { _ = storage.end(self.storage.endReason ?? .ownerReleased) }
+        if !parent.insert(link) { _ = storage.end(parent.endReason ?? .ownerReleased) }
         return DeallocBag(storage: storage, link: link, origin: CodeOrigin(fileID, line))
+    }
+
+    /// Makes a bag that ends with that of the task this is called in (``task(priority:_:)``), or earlier by itself; nil where the task has none.
+    public static func childOfTask(fileID: StaticString = #fileID, line: Int = #line) -> DeallocBag? {
+        TaskScope.bag.map { child(of: $0, label: nil, fileID, line) }
     }
 
     /// Holds anything with a cancel method, strongly, until it is removed or the bag ends.

@@ -12,10 +12,10 @@ extension ResponseHead {
     /// The links of all `Link` fields in their order; what is malformed is passed over.
     public var links: [Link] { self["link"].map { LinkField($0).links } ?? [] }
 
-    /// The target of the first link of this relation type, such as `next`, as it was written.
+    /// The target of the first link of this relation type, such as `next`, as it was written. Links from elsewhere (`anchor`) are passed over.
     public func link(_ relation: String) -> String? {
         let relation = relation.lowercased()
-        return links.first { $0.relations.contains(relation) }?.target
+        return links.first { $0.relations.contains(relation) && $0.parameters["anchor"] == nil }?.target
     }
 }
 

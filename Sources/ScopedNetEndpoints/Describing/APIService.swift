@@ -21,9 +21,9 @@ public protocol APIService: Sendable {
 
     /// The service that this one is a part of. Default: nil. Of more than 32 in a row, the outermost are passed over.
     var parent: (any APIService)? { get }
-    /// The URL that paths are relative to, with or without a slash at its end. Default: that of the parent.
+    /// The URL that paths are relative to, with or without a slash at its end. Default: empty, which stands for that of the parent.
     var baseURL: String { get }
-    /// The base URL for endpoints that ask for it (``Endpoint/usesCDN``); nil for none. Default: that of the parent.
+    /// The base URL for endpoints that ask for it (``Endpoint/usesCDN``). Default: nil, which stands for that of the parent.
     var cdnURL: String? { get }
     /// Header fields of every call. Default: none besides the parent's.
     var headers: HeaderFields { get }
@@ -37,7 +37,7 @@ public protocol APIService: Sendable {
     func configure(_ options: inout RequestOptions)
     /// Changes a call before its URL is made of it: path, query, fields and body. Absolute paths come by, too.
     ///
-    /// - Throws: anything, to refuse the call: it is the `underlying` of `interceptorFailed`, and nothing is sent.
+    /// - Throws: anything, to refuse the call: it is the `underlying` of `invalidParameters`, and nothing is sent. A `NetworkError` is the failure itself.
     func adapt(_ call: inout APICall) throws
     /// Makes the error of the service.
     ///
@@ -53,9 +53,9 @@ extension APIService {
     /// None.
     public var parent: (any APIService)? { nil }
     /// That of the parent.
-    public var baseURL: String { parent?.baseURL ?? "" }
+    public var baseURL: String { "" }
     /// That of the parent.
-    public var cdnURL: String? { parent?.cdnURL }
+    public var cdnURL: String? { nil }
     /// None.
     public var headers: HeaderFields { [:] }
     /// None.
@@ -71,8 +71,16 @@ extension APIService {
     var lineage: [any APIService] {
         var services: [any APIService] = [self]
         // One that is its own parent would never end.
-        while let parent = services[services.count - 1].parent, services.count < 32 { services.append(parent) }
+        while let parent = services[services.count - 1].parent, services.count < 32, !services.contains(where: { Self.isSame($0, parent) })
+        {
+            services.append(parent)
+        }
         return services.reversed()
+    }
+
+    private static func isSame(_ one: any APIService, _ other: any APIService) -> Bool {
+        guard type(of: one) is AnyClass, type(of: other) is AnyClass else { return false }
+        return one as AnyObject === other as AnyObject
     }
 
     var allAccessories: [Accessory] { lineage.flatMap(\.accessories) }

@@ -9,11 +9,12 @@ import Synchronization
 /// ```
 ///
 /// One may serve any number of calls, of a service (``APIService/accessories``) or by itself. It hears of answers from the cache, too, of a batch or a chain
-/// as a whole, and after a cancel that all is over. Its callback runs where it belongs; see `Callback`.
+/// as a whole, and after a cancel that all is over; of each page of a list and each question of a poll by itself. Its callback runs where it belongs
+/// (`Callback`), so the order beside other closures holds for those of the same executor. Each call that is told of counts as an operation of the bag.
 public struct Accessory: Sendable {
     /// An event in the life of a call.
     public enum Event: Sendable, Hashable {
-        /// It was started, and nothing else of it has been called.
+        /// It was started.
         case willStart
         /// Its result is handed over next. Not after a cancel.
         case willStop
@@ -26,7 +27,8 @@ public struct Accessory: Sendable {
     /// Makes an accessory that hears of each event.
     public init(_ callback: Callback<Event>) { self.callback = callback }
 
-    /// Makes an accessory that hears `true` when the first of its calls begins, and `false` when the last one is over.
+    /// Makes an accessory that hears `true` when the first of its calls begins, and `false` when the last one is over. For calls of several sessions give it
+    /// a callback of one actor.
     public static func busy(_ callback: Callback<Bool>) -> Accessory {
         let count = Mutex(0)
         return Accessory(
@@ -67,24 +69,25 @@ final class AccessorySpan: Sendable {
 
     private let accessory: Accessory
     private let life = Life()
-    private let operation = Mutex<ScopedOperation?>(nil)
+    private let hasBegun = Atomic<Bool>(false)
+    private let content = Mutex<(operation: ScopedOperation?, scope: DeallocBag?)>((nil, nil))
 
     init(_ accessory: Accessory) { self.accessory = accessory }
 
-    /// Says that the call begins; once.
-    func begin(in bag: DeallocBag?, of session: Session, fileID: StaticString, line: Int) {
-        let life = life
+    /// Says that the call begins; once. Without a bag it belongs to that of the task, as the call does.
+    ///
+    /// - Returns: false where it has begun before.
+    func begin(in bag: DeallocBag?, of session: Session, fileID: StaticString, line: Int) -> Bool {
+        guard !hasBegun.exchange(true, ordering: .relaxed) else { return false }
+        let (life, scope) = (life, bag == nil ? DeallocBag.childOfTask(fileID: fileID, line: line) : nil)
         let didStop = accessory.callback.map { (_: ScopedOperation.Outcome) -> Accessory.Event? in
             life.pass(from: [.begun, .stopping], to: .over) ? .didStop : nil
         }
-        let fresh = ScopedOperation(in: bag, of: session, onEnd: didStop, fileID: fileID, line: line)
-        let isFirst = operation.withLock { operation in
-            guard operation == nil else { return false }
-            operation = fresh
-            return true
-        }
-        guard isFirst else { return fresh.finish() }
-        fresh.send((), to: accessory.callback.map { () -> Accessory.Event? in life.pass(from: [.ready], to: .begun) ? .willStart : nil })
+        let operation = ScopedOperation(in: bag ?? scope, of: session, onEnd: didStop, fileID: fileID, line: line)
+        content.withLock { $0 = (operation, scope) }
+        operation.send(
+            (), to: accessory.callback.map { () -> Accessory.Event? in life.pass(from: [.ready], to: .begun) ? .willStart : nil })
+        return true
     }
 
     /// The callback for the moment before the result is handed over.
@@ -93,10 +96,13 @@ final class AccessorySpan: Sendable {
     }
 
     /// Says that the call has a result.
-    func stop() { operation.withLock { $0 }?.send((), to: willStop(Void.self)) }
+    func stop() { content.withLock { $0.operation }?.send((), to: willStop(Void.self)) }
 
     /// Says that the call is over.
-    func end() { operation.withLock { $0 }?.finish() }
+    func end() {
+        let operation = content.withLock { $0.operation }
+        operation?.finish()
+    }
 }
 
 /// The accessories of one call.
@@ -119,7 +125,15 @@ struct AccessorySpans: Sendable {
     }
 
     private var spans: [AccessorySpan] = []
-    let end = End()
+    /// Nil in a copy that only says what is next.
+    private(set) var end: End? = End()
+
+    /// For those who work on the call: whoever ends it has the end.
+    var withoutEnd: AccessorySpans {
+        var copy = self
+        copy.end = nil
+        return copy
+    }
 
     init(_ accessories: [Accessory] = []) { for accessory in accessories { add(accessory) } }
 
@@ -127,12 +141,16 @@ struct AccessorySpans: Sendable {
     mutating func add(_ accessory: Accessory) -> AccessorySpan {
         let span = AccessorySpan(accessory)
         spans.append(span)
-        end.add(span)
+        end?.add(span)
         return span
     }
 
-    func begin(in bag: DeallocBag?, of session: Session, fileID: StaticString, line: Int) {
-        for span in spans { span.begin(in: bag, of: session, fileID: fileID, line: line) }
+    /// - Returns: false where they have begun before.
+    @discardableResult
+    func begin(in bag: DeallocBag?, of session: Session, fileID: StaticString, line: Int) -> Bool {
+        var hasBegun = false
+        for span in spans where span.begin(in: bag, of: session, fileID: fileID, line: line) { hasBegun = true }
+        return hasBegun
     }
 
     func stop() { for span in spans { span.stop() } }

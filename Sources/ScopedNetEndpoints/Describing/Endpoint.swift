@@ -34,6 +34,10 @@ public protocol Endpoint: Sendable {
     var usesCDN: Bool { get }
     /// Makes the value. Default: by its type.
     var decoder: ResponseDecoder<Value> { get }
+    /// Looks at the own properties before anything is sent. Default: nothing.
+    ///
+    /// - Throws: anything, to refuse the call: as ``APIService/adapt(_:)``.
+    func validate() throws
     /// Sets the options of this call (cache, priority, release, repeats, retry, …), behind the service's. Default: nothing.
     func configure(_ options: inout RequestOptions)
 }
@@ -47,6 +51,8 @@ extension Endpoint {
     public var headers: HeaderFields { [:] }
     /// False.
     public var usesCDN: Bool { false }
+    /// Does nothing.
+    public func validate() throws {}
     /// Does nothing.
     public func configure(_ options: inout RequestOptions) {}
 }

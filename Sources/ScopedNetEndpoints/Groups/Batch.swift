@@ -12,8 +12,8 @@ import Synchronization
 /// ```
 ///
 /// From its start it is a `ScopedOperation`: the agent keeps it, its bag ends it and all of its calls, and after a cancel nothing of it is called any more.
-/// It is started once. Closures run where they were written, one of each kind: a later one takes its place. They are destroyed when they can no longer be
-/// called.
+/// It is started once. Closures run where they were written, one of each kind: a later one takes its place, and one that comes behind the start is not
+/// called. They are destroyed when they can no longer be called.
 public final class Batch<Value: Sendable, Failure: Error>: Sendable {
     typealias Callbacks = GroupCallbacks<Value, Failure>
 
@@ -51,6 +51,14 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
         return self
     }
 
+    /// Sets a delegate from code that runs on no actor: it is called on the session's delivery queue. Held weakly.
+    @discardableResult
+    public func delegate<Delegate: CallGroupDelegate & Sendable>(sendable delegate: Delegate) -> Batch {
+        let callback = Callback<Callbacks.Event>(for: delegate) { delegate, event in event.tell(delegate) }
+        change { $0.delegate = callback }
+        return self
+    }
+
     /// Adds an accessory. It hears of the batch as a whole, and not of its calls.
     @discardableResult
     public func accessory(_ accessory: Accessory) -> Batch {
@@ -72,7 +80,7 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
     ) -> ScopedOperation? {
         guard let steps = machine.withLock({ $0.start() }) else { return nil }
         let callbacks = callbacks.withLock { callbacks in
-            defer { callbacks = Callbacks() }
+            defer { callbacks = Callbacks(isStarted: true) }
             return callbacks
         }
         callbacks.spans.begin(in: bag, of: session, fileID: fileID, line: line)
@@ -80,7 +88,7 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
             [self, end = callbacks.spans.end] _ in
             machine.withLock { $0.cancel() }
             callbacks.discard()
-            end.reach()
+            end?.reach()
         }
         let run = BatchRun(batch: self, operation: operation, callbacks: callbacks)
         run.take { steps }
@@ -95,7 +103,7 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
 
     private func change(_ change: (inout Callbacks) -> Void) {
         let old = callbacks.withLock { callbacks in
-            defer { change(&callbacks) }
+            defer { if !callbacks.isStarted { change(&callbacks) } }
             return callbacks
         }
         // A closure that was replaced is let go outside the lock.
@@ -115,6 +123,8 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
         init(batch: Batch, operation: ScopedOperation, callbacks: Callbacks) {
             self.batch = batch
             self.operation = operation
+            var callbacks = callbacks
+            callbacks.spans = callbacks.spans.withoutEnd
             self.callbacks = callbacks
         }
 
@@ -129,6 +139,8 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
                 do { callbacks.succeed(with: try batch.assemble(), operation) } catch { operation.finish(throwing: error) }
             case .fail(let index):
                 guard let error = errors.withLock({ $0[index] }) else { return }
+                // At once: their closures' executor may be busy for long.
+                operation.steps.cancelAll()
                 callbacks.fail(with: GroupFailure(index: index, name: batch.members[index].endpoint, error: error), operation)
             }
         }

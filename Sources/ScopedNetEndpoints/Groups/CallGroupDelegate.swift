@@ -28,7 +28,7 @@ public struct GroupProgress: Sendable, Hashable {
     public let ended: Int
     /// All calls that are known so far.
     public let total: Int
-    /// From 0 to 1; 1 where there are no calls.
+    /// From 0 to 1; 1 where there are no calls. Of a chain it goes back when steps are appended.
     public var fraction: Double { total == 0 ? 1 : Double(ended) / Double(total) }
 }
 

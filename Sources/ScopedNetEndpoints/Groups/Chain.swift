@@ -16,6 +16,8 @@ import Synchronization
 /// Code that awaits needs none of it: `try await client.send(…)`, line by line. This is the form with closures or a delegate, to which steps are added
 /// while it runs.
 ///
+/// A closure that makes an endpoint (`then { context in … }`) is part of the work, on any thread: a cancel does not wait for one that has begun.
+///
 /// From its start it is a `ScopedOperation`: the agent keeps it, its bag ends it, and a cancel stops the present step and drops the rest, after which nothing
 /// of it is called any more. It is started once. Closures run where they were written, one of each kind: a later one takes its place. They are destroyed when
 /// they can no longer be called.
@@ -32,7 +34,7 @@ public final class Chain<Service: APIService>: Sendable {
         callbacks = Mutex(Callbacks(spans: AccessorySpans(accessories)))
     }
 
-    /// Appends a step. Behind the end of the chain, nothing.
+    /// Appends a step. Behind the end of the chain nothing is appended, which ``ChainContext/append(_:name:)`` tells.
     @discardableResult
     public func then<E: Endpoint>(_ endpoint: E, name: String? = nil) -> Chain {
         context.append(endpoint, name: name)
@@ -86,6 +88,14 @@ public final class Chain<Service: APIService>: Sendable {
         return self
     }
 
+    /// Sets a delegate from code that runs on no actor: it is called on the session's delivery queue. Held weakly.
+    @discardableResult
+    public func delegate<Delegate: CallGroupDelegate & Sendable>(sendable delegate: Delegate) -> Chain {
+        let callback = Callback<Callbacks.Event>(for: delegate) { delegate, event in event.tell(delegate) }
+        change { $0.delegate = callback }
+        return self
+    }
+
     /// Adds an accessory. It hears of the chain as a whole, and not of its steps.
     @discardableResult
     public func accessory(_ accessory: Accessory) -> Chain {
@@ -107,7 +117,7 @@ public final class Chain<Service: APIService>: Sendable {
     ) -> ScopedOperation? {
         guard let steps = context.decide({ $0.start() }) else { return nil }
         let callbacks = callbacks.withLock { callbacks in
-            defer { callbacks = Callbacks() }
+            defer { callbacks = Callbacks(isStarted: true) }
             return callbacks
         }
         callbacks.spans.begin(in: bag, of: client.session, fileID: fileID, line: line)
@@ -116,7 +126,7 @@ public final class Chain<Service: APIService>: Sendable {
             context.decide { $0.cancel() }
             context.dropSteps()
             callbacks.discard()
-            end.reach()
+            end?.reach()
         }
         ChainRun(context: context, client: client, operation: operation, callbacks: callbacks).take { steps }
         return operation
@@ -130,7 +140,7 @@ public final class Chain<Service: APIService>: Sendable {
 
     private func change(_ change: (inout Callbacks) -> Void) {
         let old = callbacks.withLock { callbacks in
-            defer { change(&callbacks) }
+            defer { if !callbacks.isStarted { change(&callbacks) } }
             return callbacks
         }
         // A closure that was replaced is let go outside the lock.
@@ -150,6 +160,8 @@ public final class Chain<Service: APIService>: Sendable {
         private let left = Mutex<(failure: Service.Failure?, handOver: (@Sendable (ScopedOperation) -> Void)?)>((nil, nil))
 
         init(context: ChainContext<Service>, client: APIClient<Service>, operation: ScopedOperation, callbacks: Callbacks) {
+            var callbacks = callbacks
+            callbacks.spans = callbacks.spans.withoutEnd
             (self.context, self.client, self.operation, self.callbacks) = (context, client, operation, callbacks)
         }
 
@@ -174,6 +186,8 @@ public final class Chain<Service: APIService>: Sendable {
         private func begin(_ index: Int) {
             guard let step = context.step(index) else { return }
             operation.steps.task { [self] in
+                // A task that was cancelled before it began runs all the same.
+                guard operation.isRunning else { return }
                 let ending = await step.run(context, client, operation.steps)
                 take { context.decide { $0.stepEnded(index, note(ending)) } }
             }

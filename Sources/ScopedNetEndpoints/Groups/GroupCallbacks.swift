@@ -23,6 +23,8 @@ struct GroupCallbacks<Value: Sendable, Failure: Error>: Sendable {
     var failure: Callback<GroupFailure<Failure>>?
     var end: Callback<ScopedOperation.Outcome>?
     var spans = AccessorySpans()
+    /// What is registered from now on would never be called.
+    var isStarted = false
 
     func report(_ report: GroupProgress, to group: ScopedOperation) {
         if let delegate { group.send(.progress(group, report), to: delegate) }
@@ -30,6 +32,7 @@ struct GroupCallbacks<Value: Sendable, Failure: Error>: Sendable {
     }
 
     func succeed(with value: Value, _ group: ScopedOperation) {
+        defer { discard() }
         spans.stop()
         if let delegate, success != nil { group.send(.success(group, value), to: delegate) }
         if let success { return group.finish(with: value, to: success) }
@@ -37,12 +40,13 @@ struct GroupCallbacks<Value: Sendable, Failure: Error>: Sendable {
     }
 
     func fail(with error: GroupFailure<Failure>, _ group: ScopedOperation) {
+        defer { discard() }
         spans.stop()
         if let delegate { group.send(.failure(group, error), to: delegate) }
         if let failure { group.finish(throwing: error, to: failure) } else { group.finish(throwing: error) }
     }
 
-    /// Destroys the closures that can no longer be called.
+    /// Destroys the closures; calls that are on their way have theirs.
     func discard() {
         delegate?.discard()
         progress?.discard()

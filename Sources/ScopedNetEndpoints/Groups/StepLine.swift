@@ -5,7 +5,14 @@ import Synchronization
 /// Two calls end at once, on two threads: whoever comes first does what both have to say, so that reports keep their order. Decided and put into line in one
 /// step, or the second would be in line before the first.
 final class StepLine<Step: Sendable>: Sendable {
-    private let pending = Mutex<(steps: [Step], isTaken: Bool)>(([], false))
+    private struct Pending: Sendable {
+        var steps: [Step] = []
+        /// The first that has not been done: many may be decided on at once.
+        var next = 0
+        var isTaken = false
+    }
+
+    private let pending = Mutex(Pending())
 
     /// - Parameters:
     ///   - decide: asked under the lock of the line: nothing but a step of the machine.
@@ -21,12 +28,17 @@ final class StepLine<Step: Sendable>: Sendable {
     }
 
     private func next() -> Step? {
-        pending.withLock { pending in
-            if pending.steps.isEmpty {
-                pending.isTaken = false
-                return nil
+        let (step, done) = pending.withLock { pending -> (Step?, [Step]) in
+            if pending.next < pending.steps.count {
+                pending.next += 1
+                return (pending.steps[pending.next - 1], [])
             }
-            return pending.steps.removeFirst()
+            (pending.next, pending.isTaken) = (0, false)
+            defer { pending.steps = [] }
+            return (nil, pending.steps)
         }
+        // Let go outside the lock.
+        _ = done
+        return step
     }
 }

@@ -56,11 +56,11 @@ struct PageMachine: Hashable, Sendable {
         return [.abandon(number - 1)]
     }
 
-    /// A fetch has ended.
-    mutating func fetched(_ fetch: Int) -> [Step] {
+    /// A fetch has ended. A failure that nobody waits for is none: who asks later may have more luck.
+    mutating func fetched(_ fetch: Int, succeeded: Bool) -> [Step] {
         guard phase == .fetching, fetch == number else { return [] }
         number += 1
-        phase = waiting > 0 ? .idle : .stored
+        phase = waiting > 0 || !succeeded ? .idle : .stored
         defer { waiting = 0 }
         return waiting > 0 ? [.deliver] : []
     }

@@ -12,7 +12,8 @@ import Synchronization
 /// with its bag, and a page on its way also with the pager.
 public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
     typealias Fetched = Result<Page<E>, Service.Failure>
-    private typealias Waiter = CheckedContinuation<Result<Page<E>?, Service.Failure>, Never>
+    /// Nil: the wait was cancelled.
+    private typealias Waiter = CheckedContinuation<Result<Page<E>?, Service.Failure>?, Never>
 
     private struct State: Sendable {
         var machine: PageMachine
@@ -33,7 +34,9 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
     private enum Action {
         case fetch(Int, NextPage<E>.Place, index: Int)
         case cancel(Task<Void, Never>)
-        case answer(Waiter, Result<Page<E>?, Service.Failure>)
+        case answer(Waiter, Result<Page<E>?, Service.Failure>?)
+        /// Values of its user are let go outside the lock.
+        case letGo(NextPage<E>.Place?, NextPage<E>.Place?, Fetched?)
     }
 
     private let client: APIClient<Service>
@@ -47,7 +50,7 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
         self.client = client
         self.first = first
         fetches = bag?.child() ?? DeallocBag()
-        state = Mutex(State(machine: PageMachine(fetchesAhead: fetchesAhead), place: .endpoint(first)))
+        state = Mutex(State(machine: PageMachine(fetchesAhead: fetchesAhead), place: NextPage<E>.Place(endpoint: first)))
     }
 
     /// Loads the next page, or hands over the one that was fetched ahead.
@@ -59,23 +62,26 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (waiter: Waiter) in
                 // A cancel that came before this finds nobody who waits.
-                if Task.isCancelled { waiter.resume(returning: .failure(cancelled)) } else { ask(id, waiter) }
+                if Task.isCancelled || fetches.isEnded { waiter.resume(returning: nil) } else { ask(id, waiter) }
             }
         } onCancel: {
             leave(id)
         }
+        guard let result else { throw client.service.failure(of: first, .cancelled(fetches.isEnded ? .ownerReleased : .taskCancelled)) }
         return try result.get()
     }
 
-    /// Begins with the first page again: the next one that is handed over is that.
+    /// Begins with the first page again. Somebody who waits while this is called may still get the page that was on its way: begin the rows anew with the
+    /// one that ``Page/isFirst``.
     public func restart() {
+        var old: Action?
         take { state in
-            (state.place, state.index, state.answer) = (.endpoint(first), 0, nil)
+            old = .letGo(state.place, state.following, state.answer)
+            (state.place, state.index, state.following, state.answer) = (NextPage<E>.Place(endpoint: first), 0, nil, nil)
             return state.machine.restart()
         }
+        _ = old
     }
-
-    private var cancelled: Service.Failure { client.service.failure(of: first, NetworkError.cancelled(.taskCancelled)) }
 
     private func ask(_ id: UInt64, _ waiter: Waiter) {
         take { state in
@@ -94,14 +100,17 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
             waiter = state.waiters.removeValue(forKey: id)
             return waiter == nil ? [] : state.machine.leave()
         }
-        waiter?.resume(returning: .failure(cancelled))
+        waiter?.resume(returning: nil)
     }
 
     private func fetched(_ number: Int, _ result: Fetched, following: NextPage<E>.Place?) {
         take { state in
             guard state.machine.expects(number) else { return [] }
+            // There is none: one that was stored ends the fetching, and one that was handed over is gone.
             (state.answer, state.following) = (result, following)
-            return state.machine.fetched(number)
+            var succeeded = false
+            if case .success = result { succeeded = true }
+            return state.machine.fetched(number, succeeded: succeeded)
         }
     }
 
@@ -131,7 +140,9 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
             for waiter in state.takeWaiters() { actions.append(.answer(waiter, answer.map { $0 })) }
             guard case .success(let page) = answer else { return [] }
             state.index += 1
+            actions.append(.letGo(state.place, nil, nil))
             if let following = state.following { state.place = following }
+            state.following = nil
             return state.machine.advance(isLast: page.isLast)
         }
         return []
@@ -142,6 +153,7 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
         case .fetch(let number, let place, let index): fetch(number, place, index: index)
         case .cancel(let task): task.cancel()
         case .answer(let waiter, let result): waiter.resume(returning: result)
+        case .letGo: break
         }
     }
 
@@ -164,11 +176,10 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
         _ place: NextPage<E>.Place, index: Int, _ client: APIClient<Service>
     ) async -> (Fetched, NextPage<E>.Place?) {
         let endpoint = place.endpoint
-        var link: String?
-        if case .link(_, let url) = place { link = url }
+        if let refusal = place.refusal { return (.failure(client.service.failure(of: endpoint, refusal)), nil) }
         do throws(Service.Failure) {
-            let response = try await client.response(to: endpoint, link: link, in: nil)
-            let following = endpoint.nextPage.place(place, response)
+            let response = try await client.response(to: endpoint, link: place.link, in: nil)
+            let following = endpoint.nextPage.following(place, response)
             let page = Page<E>(
                 index: index, elements: endpoint.elements(of: response.value), response: response, isLast: following == nil)
             return (.success(page), following)

@@ -20,6 +20,8 @@ public final class Poll<Service: APIService, E: Endpoint>: Sendable {
         var success: Callback<E.Value>?
         var failure: Callback<Service.Failure>?
         var end: Callback<ScopedOperation.Outcome>?
+        /// What is registered from now on would never be called.
+        var isStarted = false
     }
 
     private let client: APIClient<Service>
@@ -59,7 +61,7 @@ public final class Poll<Service: APIService, E: Endpoint>: Sendable {
     ) -> ScopedOperation? {
         guard !isStarted.exchange(true, ordering: .relaxed) else { return nil }
         let callbacks = callbacks.withLock { callbacks in
-            defer { callbacks = Callbacks() }
+            defer { callbacks = Callbacks(isStarted: true) }
             return callbacks
         }
         let operation = ScopedOperation(
@@ -81,6 +83,8 @@ public final class Poll<Service: APIService, E: Endpoint>: Sendable {
             do throws(Service.Failure) {
                 let value = try await client.send(endpoint, in: operation.steps)
                 answer = .success(value)
+                // After a cancel nothing is asked.
+                guard operation.isRunning else { return }
                 if let callback = callbacks.value { operation.send(value, to: callback) }
                 step = machine.answered(isLast: isLast(value))
             } catch {
@@ -113,7 +117,7 @@ public final class Poll<Service: APIService, E: Endpoint>: Sendable {
     ) -> CallbackRegistration<Poll, Payload> {
         CallbackRegistration(self) { [self] callback in
             let old = callbacks.withLock { callbacks in
-                defer { set(&callbacks, callback) }
+                defer { if !callbacks.isStarted { set(&callbacks, callback) } }
                 return callbacks
             }
             // A closure that was replaced is let go outside the lock.

@@ -58,7 +58,17 @@ struct PollMachine: Hashable, Sendable {
 
     private mutating func wait() -> Step {
         let longest = max(.zero, schedule.longest, schedule.interval)
-        defer { if schedule.factor > 1 { next = min(longest, next * schedule.factor) } }
+        defer { if schedule.factor > 1 { next = Self.grown(next, by: schedule.factor, to: longest) } }
         return .wait(min(next, longest))
+    }
+
+    /// In seconds, which neither a large nor an infinite factor leads out of.
+    private static func grown(_ time: Duration, by factor: Double, to longest: Duration) -> Duration {
+        let seconds = Self.seconds(time) * factor
+        return seconds < Self.seconds(longest) ? .seconds(seconds) : longest
+    }
+
+    private static func seconds(_ time: Duration) -> Double {
+        Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
     }
 }

@@ -9,6 +9,7 @@ public final class APIClient<Service: APIService>: Sendable {
     public let session: Session
     /// Sessions that differ in their base URL: a service has one, or two with a CDN, in each environment.
     private let derived = Mutex<[String: Session]>([:])
+    let queries = QueryStore<Service>()
 
     /// Makes a client.
     public init(_ service: Service, session: Session) {
@@ -44,18 +45,23 @@ public final class APIClient<Service: APIService>: Sendable {
     ) async throws(Service.Failure) -> Response<E.Value> {
         let spans = AccessorySpans(service.allAccessories + accessories)
         spans.begin(in: bag, of: session, fileID: fileID, line: line)
-        defer {
+        defer { spans.end?.reach() }
+        let request = request(endpoint, link: link, fileID: fileID, line: line)
+        do throws(NetworkError) {
+            let response = try await request.response(in: bag, fileID: fileID, line: line)
             spans.stop()
-            spans.end.reach()
+            return response
+        } catch {
+            if !error.isCancelled { spans.stop() }
+            throw service.failure(of: endpoint, error)
         }
-        return try await member(endpoint, link: link, in: bag, fileID: fileID, line: line)
     }
 
     /// Sends an endpoint that is part of something greater, of which accessories hear as a whole.
     func member<E: Endpoint>(
-        _ endpoint: E, link: String? = nil, in bag: DeallocBag?, fileID: StaticString, line: Int
+        _ endpoint: E, in bag: DeallocBag?, fileID: StaticString, line: Int
     ) async throws(Service.Failure) -> Response<E.Value> {
-        let request = request(endpoint, link: link, fileID: fileID, line: line)
+        let request = request(endpoint, fileID: fileID, line: line)
         do throws(NetworkError) { return try await request.response(in: bag, fileID: fileID, line: line) } catch {
             throw service.failure(of: endpoint, error)
         }
@@ -88,11 +94,12 @@ public final class APIClient<Service: APIService>: Sendable {
         var call = APICall(endpoint, services)
         var refusal: (any Error)?
         do {
+            try endpoint.validate()
             (call.query, call.body) = try endpoint.content.parameters()
             if let link { (call.path, call.query) = (link, [:]) }
             for service in services { try service.adapt(&call) }
         } catch { refusal = error }
-        let base = endpoint.usesCDN ? service.cdnURL ?? service.baseURL : service.baseURL
+        let base = Self.base(of: services, usesCDN: endpoint.usesCDN)
         let request = session(base).request(
             call.path, method: call.method, query: call.query, headers: call.headers, body: call.requestBody, decoder: endpoint.decoder,
             fileID: fileID, line: line
@@ -104,18 +111,30 @@ public final class APIClient<Service: APIService>: Sendable {
         let interceptors = services.flatMap(\.interceptors)
         if !interceptors.isEmpty { _ = request.interceptors(call: interceptors) }
         guard let refusal else { return request }
-        return request.onRequest { _ in throw refusal }
+        let error = refusal as? NetworkError ?? .refused(refusal)
+        return request.onRequest { _ in throw error }
+    }
+
+    /// The innermost one that has any.
+    private static func base(of services: [any APIService], usesCDN: Bool) -> String {
+        if usesCDN, let cdn = services.reversed().lazy.compactMap(\.cdnURL).first { return cdn }
+        return services.reversed().lazy.map(\.baseURL).first { !$0.isEmpty } ?? ""
     }
 
     private func session(_ base: String) -> Session {
         if let known = derived.withLock({ $0[base] }) { return known }
         // Outside the lock: it may say that the base lacks its slash.
-        let fresh = session.with { $0.baseURL = base.isEmpty || base.hasSuffix("/") ? base : base + "/" }
-        return derived.withLock { sessions in
-            if let other = sessions[base] { return other }
+        let fresh = session.with { $0.baseURL = base.isEmpty ? nil : base.hasSuffix("/") ? base : base + "/" }
+        let (kept, old) = derived.withLock { sessions -> (Session, [String: Session]) in
+            if let other = sessions[base] { return (other, [:]) }
+            // A base that has somebody's name in it would let them grow without end. Runs keep theirs.
+            let old = sessions.count >= 16 ? sessions : [:]
+            if !old.isEmpty { sessions = [:] }
             sessions[base] = fresh
-            return fresh
+            return (fresh, old)
         }
+        _ = old
+        return kept
     }
 }
 

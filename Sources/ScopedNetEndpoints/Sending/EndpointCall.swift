@@ -36,7 +36,7 @@ public struct EndpointCall<Service: APIService, E: Endpoint>: Sendable {
     /// The end, whatever it is.
     public var onEnd: CallbackRegistration<Self, EndReason> { CallbackRegistration(self) { [request] in _ = request.onEnd($0) } }
 
-    /// Adds an accessory to the next start. It hears that the call stops before the closures that are registered behind this.
+    /// Adds an accessory to the next start, and to that alone. It hears that the call stops before the closures that are registered behind this.
     public func accessory(_ accessory: Accessory) -> Self {
         var call = self
         call.add(accessory)
@@ -45,20 +45,26 @@ public struct EndpointCall<Service: APIService, E: Endpoint>: Sendable {
 
     private mutating func add(_ accessory: Accessory) {
         let span = spans.add(accessory)
-        _ = request.onResult(span.willStop(Result<E.Value, NetworkError>.self)).onEnd { [end = spans.end] _ in end.reach() }
+        _ = request.onResult(span.willStop(Result<E.Value, NetworkError>.self)).onEnd { [end = spans.end] _ in end?.reach() }
     }
 
     /// Starts a run that belongs to nobody.
     @discardableResult
     public func start(fileID: StaticString = #fileID, line: Int = #line) -> Run {
-        spans.begin(in: nil, of: request.session, fileID: fileID, line: line)
-        return request.start(fileID: fileID, line: line)
+        let hasBegun = spans.begin(in: nil, of: request.session, fileID: fileID, line: line)
+        return settled(hasBegun, request.start(fileID: fileID, line: line))
     }
 
     /// Starts a run that ends with `bag`.
     @discardableResult
     public func start(in bag: DeallocBag, fileID: StaticString = #fileID, line: Int = #line) -> Run {
-        spans.begin(in: bag, of: request.session, fileID: fileID, line: line)
-        return request.start(in: bag, fileID: fileID, line: line)
+        let hasBegun = spans.begin(in: bag, of: request.session, fileID: fileID, line: line)
+        return settled(hasBegun, request.start(in: bag, fileID: fileID, line: line))
+    }
+
+    /// Of a start that was refused nothing is called, and no closure says that it is over.
+    private func settled(_ hasBegun: Bool, _ run: Run) -> Run {
+        if hasBegun, run.wasRefused { spans.end?.reach() }
+        return run
     }
 }

@@ -236,10 +236,11 @@ import Testing
             }.start()
             await isDecoding.wait()
             run.cancel()
+            // From here on the decoder has nothing to hold up, and others wait for its thread: there are as few as cores.
+            mayDecode.open()
             mayRead.open()
             await seen.hasRead.wait()
             #expect(seen.ends.all == ["cancelled explicit"])
-            mayDecode.open()
             await wire.agent.waitUntilIdle()
         }
     }
