@@ -190,12 +190,12 @@ func rename(_ id: Int, to title: String, with client: APIClient<StoryAPI>) async
 
 /// A server that says "log in" by its status.
 struct MemberAPI: APIService {
-    let login: LoginGate
+    let login: LoginSource
     var baseURL: String { "https://api.example.com/members/" }
     var interceptors: [any Interceptor] { [login.interceptor { $0.head.status == 401 }] }
     func configure(_ options: inout RequestOptions) { options.timeouts.interceptor = nil }
 }
 
 func members(of page: any PasswordPage) -> MemberAPI {
-    MemberAPI(login: LoginGate { [weak page] in try await page?.askForPassword() })
+    MemberAPI(login: LoginSource { [weak page] in try await page?.askForPassword() })
 }

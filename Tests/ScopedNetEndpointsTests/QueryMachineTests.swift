@@ -110,7 +110,7 @@ import Testing
         #expect(machine.fetched(1, succeeded: true) == [.accept, .fetch(2)])
         #expect(machine.fetched(2, succeeded: true) == [.accept] && !machine.isInvalid)
         #expect(machine.leave() == [] && machine.leave() == [] && machine.invalidate() == [])
-        // Nobody looked: the next one asks, however fresh it is.
+        // Invalid while it had no observers: the next one asks, however fresh it is.
         #expect(machine.observe(isFresh: true) == [.fetch(3)] && machine.leave() == [.abandon])
         #expect(machine.fetched(3, succeeded: true) == [])
     }

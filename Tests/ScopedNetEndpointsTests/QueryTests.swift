@@ -143,7 +143,7 @@ import Testing
         }
         await until { log.all.last == "old + edit *" }
         let rename = await client.session.mock.exchange(1)
-        // Somebody else's change comes meanwhile: the edit is on top of it.
+        // Another change comes meanwhile: the edit is on top of it.
         client.setQueryValue("new", of: Item(id: 1))
         await until { log.all.last == "new + edit *" }
         if succeeds {

@@ -23,7 +23,7 @@ struct GroupCallbacks<Value: Sendable, Failure: Error>: Sendable {
     var failure: Callback<GroupFailure<Failure>>?
     var end: Callback<ScopedOperation.Outcome>?
     var spans = AccessorySpans()
-    /// What is registered from now on would never be called.
+    /// A closure that is registered from now on would never be called.
     var isStarted = false
 
     func report(_ report: GroupProgress, to group: ScopedOperation) {

@@ -14,7 +14,7 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
     case tokenNeeded
     /// The server wants a login (401).
     case loginNeeded
-    /// The program has given the login up (``LoginGate/Cancelled``).
+    /// The program has given the login up (``LoginSource/Cancelled``).
     case loginCancelled
     /// The server may not give it to this person (403).
     case forbidden
@@ -40,8 +40,9 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
     /// The kind of an error of the library.
     public init(_ error: NetworkError) {
         self =
-            if error.underlying is LoginGate.Cancelled { .loginCancelled } else if error.isCancelled { .cancelled } else if error.isTimeout
-            { .timeout } else if error.isOffline { .offline } else if error.isServerUnreachable {
+            if error.underlying is LoginSource.Cancelled { .loginCancelled } else if error.isCancelled {
+                .cancelled
+            } else if error.isTimeout { .timeout } else if error.isOffline { .offline } else if error.isServerUnreachable {
                 .unreachable
             } else if let kind = Self(code: error.code) { kind } else if let kind = error.response.flatMap({ Self(status: $0.status) }) {
                 kind

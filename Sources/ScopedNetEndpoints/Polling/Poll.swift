@@ -20,7 +20,7 @@ public final class Poll<Service: APIService, E: Endpoint>: Sendable {
         var success: Callback<E.Value>?
         var failure: Callback<Service.Failure>?
         var end: Callback<ScopedOperation.Outcome>?
-        /// What is registered from now on would never be called.
+        /// A closure that is registered from now on would never be called.
         var isStarted = false
     }
 

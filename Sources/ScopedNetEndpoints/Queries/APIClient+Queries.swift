@@ -1,6 +1,8 @@
 public import ScopedNet
 
 extension APIClient {
+    var queries: QueryStore<Service> { parts.part(QueryStore<Service>.self) { QueryStore() } }
+
     /// Makes a look at a query.
     public func observe<E: QueryEndpoint>(_ endpoint: E) -> QueryObservation<Service, E> { QueryObservation(self, endpoint) }
 

@@ -4,7 +4,7 @@
 struct QueryMachine: Hashable, Sendable {
     enum Step: Hashable, Sendable {
         case fetch(Int)
-        /// Nobody looks any more.
+        /// Give the request up: the last observer has left.
         case abandon
         /// The answer counts.
         case accept

@@ -9,7 +9,7 @@ public final class APIClient<Service: APIService>: Sendable {
     public let session: Session
     /// Sessions that differ in their base URL: a service has one, or two with a CDN, in each environment.
     private let derived = Mutex<[String: Session]>([:])
-    let queries = QueryStore<Service>()
+    let parts = ClientParts()
 
     /// Makes a client.
     public init(_ service: Service, session: Session) {

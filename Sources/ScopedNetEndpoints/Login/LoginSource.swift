@@ -1,12 +1,12 @@
 public import ScopedNet
 import Synchronization
 
-/// Holds calls back that meet "login needed", while the program logs in once for all of them.
+/// A login that several calls share: those that meet "login needed" wait while the program logs in once for all of them.
 ///
 /// ```swift
-/// let login = LoginGate { [weak pages] in try await pages?.askForPassword() }
+/// let login = LoginSource { [weak pages] in try await pages?.askForPassword() }
 /// struct Stories: APIService {
-///     let login: LoginGate
+///     let login: LoginSource
 ///     var interceptors: [any Interceptor] { [login.interceptor { $0.head.status == 401 }] }
 /// }
 /// ```
@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// A token that is renewed without a person is `TokenSource` of ScopedNet, with which streams and downloads go on, too. For these a person is asked by
 /// ``authentication(_:)``. Any thread may use it. It holds the closure: capture owners weakly.
-public final class LoginGate: Sendable {
+public final class LoginSource: Sendable {
     /// The error of calls whose login the program has given up.
     public struct Cancelled: Error, Hashable, Sendable {
         /// Makes the error.
@@ -47,7 +47,7 @@ public final class LoginGate: Sendable {
 
     @TaskLocal private static var inLoginOf: [ObjectIdentifier] = []
 
-    /// Makes a gate.
+    /// Makes a source.
     ///
     /// - Parameter logIn: logs in, for as long as it takes, and returns; never twice at a time. Throwing ``Cancelled``, or anything else, fails all who wait
     ///   with that.
@@ -70,8 +70,9 @@ public final class LoginGate: Sendable {
     /// first to nil where people take their time.
     ///
     /// - Parameters:
-    ///   - isNeeded: true for a response that says "login needed", by its status or in its body.
     ///   - prepare: called before each sending, to add what the login has brought, such as a field. Default: nothing.
+    ///   - isNeeded: true for a response that says "login needed", by its status or in its body.
+    /// - Returns: the interceptor.
     public func interceptor(
         prepare: @escaping @Sendable (inout InterceptedRequest) -> Void = { _ in },
         isNeeded: @escaping @Sendable (InterceptedResponse) -> Bool
@@ -82,11 +83,12 @@ public final class LoginGate: Sendable {
     /// Makes the answer to a challenge (401) of any kind of request, streams and downloads among them, for `RequestOptions.authentication`.
     ///
     /// - Parameter credential: the credential after a login; nil delivers the refusal.
+    /// - Returns: the value for the options of a session or a request.
     public func authentication(_ credential: @escaping @Sendable () async -> Credential?) -> Authentication {
         .handler { [self] context in
             // The challenge may be older than the last login: what that has brought is tried first.
             if context.previousFailureCount == 0, logins > 0, let known = await credential() { return .use(known) }
-            // Whoever is refused after a login is not asked for another one.
+            // Refused after a login: another one would not help.
             guard context.previousFailureCount < 2 else { return .deliver }
             do { try await login() } catch { return .cancel(error) }
             guard let fresh = await credential() else { return .deliver }
@@ -182,7 +184,7 @@ public final class LoginGate: Sendable {
 
 /// Sends a call again after the login that it needs.
 private struct LoginInterceptor: Interceptor {
-    let gate: LoginGate
+    let gate: LoginSource
     let prepare: @Sendable (inout InterceptedRequest) -> Void
     let isNeeded: @Sendable (InterceptedResponse) -> Bool
 
@@ -192,7 +194,7 @@ private struct LoginInterceptor: Interceptor {
         for _ in 0..<2 {
             let logins = gate.logins
             let response = try await send(request, next)
-            // What the login itself sends does not wait for the login.
+            // Requests of the login itself do not wait for it.
             guard isNeeded(response), !gate.isLogin else { return response }
             try await gate.login(after: logins)
         }

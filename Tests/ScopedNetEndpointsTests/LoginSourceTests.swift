@@ -6,9 +6,9 @@ import Synchronization
 import Testing
 
 /// Calls that wait while the program logs in (CT-4).
-@Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct LoginGateTests {
+@Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct LoginSourceTests {
     private struct Server: APIService {
-        let gate: LoginGate
+        let gate: LoginSource
         let token: Token
         var baseURL: String { "http://api.test/" }
         var interceptors: [any Interceptor] {
@@ -48,7 +48,7 @@ import Testing
                 state.withLock { $0.cancels += 1 }
                 finish(false)
             }
-            if !succeeded { throw LoginGate.Cancelled() }
+            if !succeeded { throw LoginSource.Cancelled() }
         }
 
         func finish(_ succeeded: Bool) {
@@ -60,9 +60,9 @@ import Testing
         }
     }
 
-    private func make() -> (APIClient<Server>, LoginGate, Login, Token) {
+    private func make() -> (APIClient<Server>, LoginSource, Login, Token) {
         let (login, token) = (Login(), Token())
-        let gate = LoginGate { try await login.run() }
+        let gate = LoginSource { try await login.run() }
         let session = MockTransport.session("http://api.test/")
         for name in ["a", "b", "c"] {
             session.mock.on(name) { exchange in
@@ -81,7 +81,7 @@ import Testing
         token.value = "new"
         login.finish(true)
         #expect(try await [a, b] == ["a", "b"])
-        // What has been logged in since is used without another login.
+        // The login since then is used without another one.
         #expect(try await client.send(Get(path: "c")) == "c" && login.count == 1)
         await client.session.shutdown()
     }
@@ -146,7 +146,7 @@ import Testing
     @Test func aLoginGoesOnWhenItsFirstCallerHasGone() async throws {
         let began = Mutex(0)
         let (session, token) = (MockTransport.session("http://api.test/", unanswered: .wait), Token())
-        let gate = LoginGate { [session] in
+        let gate = LoginSource { [session] in
             began.withLock { $0 += 1 }
             token.value = try await session.get("login", as: String.self).value()
         }
@@ -169,7 +169,7 @@ import Testing
     /// A download has no body in memory, and a stream's has begun: they are asked at the challenge.
     @Test func aStreamGoesOnAfterTheLogin() async throws {
         let (login, token) = (Login(), Token())
-        let gate = LoginGate { try await login.run() }
+        let gate = LoginSource { try await login.run() }
         let session = MockTransport.session("http://api.test/") {
             $0.options.authentication = gate.authentication { .bearer(token.value) }
         }
