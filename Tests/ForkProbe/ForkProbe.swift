@@ -15,6 +15,9 @@ struct ForkProbe {
         try monitor.start()
         print("before: \(try await session.send(url).status)")
         async let underWay = session.send(url + "?slow")
+        // A thread that is in the middle of starting it would hold a lock that nobody in the child could ever release.
+        _ = try await session.send(url + "?arrived")
+        usleep(50_000)
         // From here to the fork there is no `await`: it stays one thread.
         print("mask: \(ownMask())")
         fflush(nil)

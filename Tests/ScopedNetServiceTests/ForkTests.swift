@@ -12,6 +12,8 @@ import Testing
         server.on("/") { request in
             switch request.query {
             case "slow": return ScriptedResponse.ok("slow").stalling(.afterBytes(1))
+            // The slow one is under way.
+            case "arrived": try? await server.waitForStalls()
             case "release":
                 try? await server.waitForStalls()
                 server.releaseStalls()

@@ -3,7 +3,7 @@ import Dispatch
 import ScopedNet
 import ScopedNetEndpoints
 import ScopedNetTesting
-import Synchronization
+import SystemSupport
 import Testing
 
 /// Batches, chains, pagers and accessories, used, appended to, ended and cancelled by several threads at once: each ends once, reports in its order, and says
@@ -27,7 +27,7 @@ import Testing
 
     /// The calls of one group.
     private final class Record: Sendable {
-        private let state = Mutex((reports: [Int](), ends: 0, results: 0, late: 0, isSilent: false))
+        private let state = Lock((reports: [Int](), ends: 0, results: 0, late: 0, isSilent: false))
 
         func report(_ count: Int) {
             state.withLock { state in
@@ -73,7 +73,7 @@ import Testing
             let batch = client.batch(of: endpoints, atMost: 1 + round % 4)
                 .onProgress { record.report($0.ended) }.onSuccess { _ in record.result() }
                 .onFailure { _ in record.result() }.onEnd { _ in record.end() }
-            let starts = Mutex<[ScopedOperation]>([])
+            let starts = Lock<[ScopedOperation]>([])
             DispatchQueue.concurrentPerform(iterations: 3) { thread in
                 switch thread {
                 // One of two starts counts.
@@ -138,7 +138,7 @@ import Testing
 
     @Test(.onOwnThread) func accessories() async {
         let client = client()
-        let count = Mutex((begun: 0, ended: 0))
+        let count = Lock((begun: 0, ended: 0))
         let accessory = Accessory(
             Callback { event in
                 count.withLock { count in

@@ -30,7 +30,7 @@ public struct Accessory: Sendable {
     /// Makes an accessory that hears `true` when the first of its calls begins, and `false` when the last one is over. For calls of several sessions give it
     /// a callback of one actor.
     public static func busy(_ callback: Callback<Bool>) -> Accessory {
-        let count = Mutex(0)
+        let count = Lock(0)
         return Accessory(
             callback.map { event in
                 switch event {
@@ -56,7 +56,7 @@ final class AccessorySpan: Sendable {
     private enum Phase: Sendable { case ready, begun, stopping, over }
 
     private final class Life: Sendable {
-        private let phase = Mutex(Phase.ready)
+        private let phase = Lock(Phase.ready)
 
         func pass(from: [Phase], to next: Phase) -> Bool {
             phase.withLock { phase in
@@ -70,7 +70,7 @@ final class AccessorySpan: Sendable {
     private let accessory: Accessory
     private let life = Life()
     private let hasBegun = Atomic<Bool>(false)
-    private let content = Mutex<(operation: ScopedOperation?, scope: DeallocBag?)>((nil, nil))
+    private let content = Lock<(operation: ScopedOperation?, scope: DeallocBag?)>((nil, nil))
 
     init(_ accessory: Accessory) { self.accessory = accessory }
 
@@ -109,7 +109,7 @@ final class AccessorySpan: Sendable {
 struct AccessorySpans: Sendable {
     /// Ends them when it is reached, or when nobody can reach it any more: closures are destroyed at the end, called or not.
     final class End: Sendable {
-        private let spans = Mutex<[AccessorySpan]>([])
+        private let spans = Lock<[AccessorySpan]>([])
 
         fileprivate func add(_ span: AccessorySpan) { spans.withLock { $0.append(span) } }
 

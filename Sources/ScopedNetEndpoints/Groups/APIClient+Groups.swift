@@ -1,5 +1,4 @@
 public import ScopedNet
-import Synchronization
 
 extension APIClient {
     /// Makes a batch of calls of one type: the values come in the order of the endpoints.
@@ -76,7 +75,7 @@ extension APIClient {
 /// The value of one call of a batch.
 private final class Slot<Value: Sendable>: Sendable {
     private struct Empty: Error {}
-    private let value = Mutex<Value?>(nil)
+    private let value = Lock<Value?>(nil)
 
     func put(_ value: Value) { self.value.withLock { $0 = value } }
 

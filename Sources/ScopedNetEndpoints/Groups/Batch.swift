@@ -1,5 +1,4 @@
 public import ScopedNet
-import Synchronization
 
 /// Several calls at once, with one end: all of their values, or the first failure, which stops the others. Made by ``APIClient``.
 ///
@@ -20,8 +19,8 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
     private let session: Session
     private let members: [BatchMember<Failure>]
     private let assemble: @Sendable () throws -> Value
-    private let machine: Mutex<BatchMachine>
-    private let callbacks: Mutex<Callbacks>
+    private let machine: Lock<BatchMachine>
+    private let callbacks: Lock<Callbacks>
 
     init(
         _ session: Session, _ members: [BatchMember<Failure>], limit: Int, collectsFailures: Bool = false, accessories: [Accessory],
@@ -30,8 +29,8 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
         self.session = session
         self.members = members
         self.assemble = assemble
-        machine = Mutex(BatchMachine(count: members.count, limit: limit, collectsFailures: collectsFailures))
-        callbacks = Mutex(Callbacks(spans: AccessorySpans(accessories)))
+        machine = Lock(BatchMachine(count: members.count, limit: limit, collectsFailures: collectsFailures))
+        callbacks = Lock(Callbacks(spans: AccessorySpans(accessories)))
     }
 
     /// Told of each member that has ended.
@@ -117,7 +116,7 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
         private let batch: Batch
         private let operation: ScopedOperation
         private let callbacks: Callbacks
-        private let errors = Mutex<[Int: Failure]>([:])
+        private let errors = Lock<[Int: Failure]>([:])
         private let line = StepLine<BatchMachine.Step>()
 
         init(batch: Batch, operation: ScopedOperation, callbacks: Callbacks) {

@@ -1,5 +1,4 @@
 public import ScopedNet
-import Synchronization
 
 /// Calls one after the other, each made of the values before it, with one end. Made by ``APIClient/chain()``.
 ///
@@ -25,13 +24,13 @@ public final class Chain<Service: APIService>: Sendable {
     typealias Callbacks = GroupCallbacks<ChainContext<Service>, Service.Failure>
 
     private let client: APIClient<Service>
-    private let callbacks: Mutex<Callbacks>
+    private let callbacks: Lock<Callbacks>
     /// The steps and their values.
     public let context = ChainContext<Service>()
 
     init(_ client: APIClient<Service>, accessories: [Accessory]) {
         self.client = client
-        callbacks = Mutex(Callbacks(spans: AccessorySpans(accessories)))
+        callbacks = Lock(Callbacks(spans: AccessorySpans(accessories)))
     }
 
     /// Appends a step. Behind the end of the chain nothing is appended, which ``ChainContext/append(_:name:)`` tells.
@@ -151,13 +150,18 @@ public final class Chain<Service: APIService>: Sendable {
 
     /// The work of a chain that was started.
     private final class ChainRun: Sendable {
+        private struct Left: Sendable {
+            var failure: Service.Failure?
+            var handOver: (@Sendable (ScopedOperation) -> Void)?
+        }
+
         private let context: ChainContext<Service>
         private let client: APIClient<Service>
         private let operation: ScopedOperation
         private let callbacks: Callbacks
         private let line = StepLine<ChainMachine.Step>()
         /// Left by a step for what is done next.
-        private let left = Mutex<(failure: Service.Failure?, handOver: (@Sendable (ScopedOperation) -> Void)?)>((nil, nil))
+        private let left = Lock(Left())
 
         init(context: ChainContext<Service>, client: APIClient<Service>, operation: ScopedOperation, callbacks: Callbacks) {
             var callbacks = callbacks
@@ -176,7 +180,7 @@ public final class Chain<Service: APIService>: Sendable {
                 context.dropSteps()
                 callbacks.succeed(with: context, operation)
             case .fail(let index):
-                guard let failure = left.withLock({ $0.failure }) else { return }
+                guard let failure = left.withLock({ left -> Service.Failure? in left.failure }) else { return }
                 let name = context.step(index)?.name ?? ""
                 context.dropSteps()
                 callbacks.fail(with: GroupFailure(index: index, name: name, error: failure), operation)

@@ -1,5 +1,4 @@
 import ScopedNet
-import Synchronization
 
 /// A ``Chain`` as its steps and closures see it: the values so far, and what is still to come. Any thread may use it.
 public final class ChainContext<Service: APIService>: Sendable {
@@ -23,7 +22,7 @@ public final class ChainContext<Service: APIService>: Sendable {
         var names: [String] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// The value of the last step of this type; nil where there is none yet.
     public subscript<E: Endpoint>(_: E.Type) -> E.Value? {

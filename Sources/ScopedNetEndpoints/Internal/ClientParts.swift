@@ -1,8 +1,6 @@
-import Synchronization
-
 /// Parts that features add to a client, one of each type, made when they are first asked for.
 final class ClientParts: Sendable {
-    private let parts = Mutex<[ObjectIdentifier: any Sendable]>([:])
+    private let parts = Lock<[ObjectIdentifier: any Sendable]>([:])
 
     func part<Part: Sendable>(_: Part.Type, _ make: () -> Part) -> Part {
         if let known = parts.withLock({ $0[ObjectIdentifier(Part.self)] }) as? Part { return known }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Does the steps that a machine decides on, one at a time and in their order.
 ///
 /// Two calls end at once, on two threads: whoever comes first does what both have to say, so that reports keep their order. Decided and put into line in one
@@ -12,7 +10,7 @@ final class StepLine<Step: Sendable>: Sendable {
         var isTaken = false
     }
 
-    private let pending = Mutex(Pending())
+    private let pending = Lock(Pending())
 
     /// - Parameters:
     ///   - decide: asked under the lock of the line: nothing but a step of the machine.

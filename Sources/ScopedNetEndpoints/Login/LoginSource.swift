@@ -1,5 +1,4 @@
 public import ScopedNet
-import Synchronization
 
 /// A login that several calls share: those that meet "login needed" wait while the program logs in once for all of them.
 ///
@@ -42,7 +41,7 @@ public final class LoginSource: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let logIn: @Sendable () async throws -> Void
 
     @TaskLocal private static var inLoginOf: [ObjectIdentifier] = []

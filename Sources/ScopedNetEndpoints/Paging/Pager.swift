@@ -41,7 +41,7 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
 
     private let client: APIClient<Service>
     private let first: E
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let ids = Atomic<UInt64>(0)
     /// Ends what is on its way when the pager goes.
     private let fetches: DeallocBag
@@ -50,7 +50,7 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
         self.client = client
         self.first = first
         fetches = bag?.child() ?? DeallocBag()
-        state = Mutex(State(machine: PageMachine(fetchesAhead: fetchesAhead), place: NextPage<E>.Place(endpoint: first)))
+        state = Lock(State(machine: PageMachine(fetchesAhead: fetchesAhead), place: NextPage<E>.Place(endpoint: first)))
     }
 
     /// Loads the next page, or hands over the one that was fetched ahead.

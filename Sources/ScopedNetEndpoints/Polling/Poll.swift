@@ -28,7 +28,7 @@ public final class Poll<Service: APIService, E: Endpoint>: Sendable {
     private let endpoint: E
     private let schedule: PollSchedule
     private let isLast: @Sendable (E.Value) -> Bool
-    private let callbacks = Mutex(Callbacks())
+    private let callbacks = Lock(Callbacks())
     private let isStarted = Atomic<Bool>(false)
 
     init(_ client: APIClient<Service>, _ endpoint: E, _ schedule: PollSchedule, isLast: @escaping @Sendable (E.Value) -> Bool) {

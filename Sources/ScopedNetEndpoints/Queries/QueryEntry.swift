@@ -1,5 +1,4 @@
 import ScopedNet
-import Synchronization
 
 /// One query of a client: its value, and those who look at it.
 ///
@@ -42,13 +41,13 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
     let tags: Set<QueryTag>
     private let staleTime: Duration
     private let cacheTime: Duration
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let line = StepLine<Step>()
 
     init(_ endpoint: E, _ now: Duration) {
         self.endpoint = endpoint
         (tags, staleTime, cacheTime) = (endpoint.tags, endpoint.staleTime, endpoint.cacheTime)
-        state = Mutex(State(left: now))
+        state = Lock(State(left: now))
     }
 
     // MARK: Looking at it

@@ -18,7 +18,7 @@ public final class QueryObservation<Service: APIService, E: QueryEndpoint>: Send
 
     private let client: APIClient<Service>
     private let endpoint: E
-    private let callback = Mutex<Callback<State>?>(nil)
+    private let callback = Lock<Callback<State>?>(nil)
     private let isStarted = Atomic<Bool>(false)
 
     init(_ client: APIClient<Service>, _ endpoint: E) { (self.client, self.endpoint) = (client, endpoint) }
@@ -93,7 +93,7 @@ public final class QueryObservation<Service: APIService, E: QueryEndpoint>: Send
 
 /// The query that is looked at, as soon as it is known.
 private final class EntryReference<Service: APIService, E: QueryEndpoint>: Sendable {
-    private let state = Mutex<QueryEntry<Service, E>?>(nil)
+    private let state = Lock<QueryEntry<Service, E>?>(nil)
 
     var entry: QueryEntry<Service, E>? {
         get { state.withLock { $0 } }

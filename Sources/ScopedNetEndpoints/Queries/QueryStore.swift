@@ -13,7 +13,7 @@ final class QueryStore<Service: APIService>: Sendable {
         var additions = 0
     }
 
-    private let table = Mutex(Table())
+    private let table = Lock(Table())
     private let ids = Atomic<UInt64>(0)
 
     func nextID() -> UInt64 { ids.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -1,5 +1,4 @@
 public import ScopedNet
-import Synchronization
 
 /// Sends the endpoints of a service. Any thread may use it; keep one for each service.
 public final class APIClient<Service: APIService>: Sendable {
@@ -8,7 +7,7 @@ public final class APIClient<Service: APIService>: Sendable {
     /// The session that sends them. Its base URL does not matter.
     public let session: Session
     /// Sessions that differ in their base URL: a service has one, or two with a CDN, in each environment.
-    private let derived = Mutex<[String: Session]>([:])
+    private let derived = Lock<[String: Session]>([:])
     let parts = ClientParts()
 
     /// Makes a client.
