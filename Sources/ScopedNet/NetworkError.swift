@@ -23,8 +23,13 @@ public struct NetworkError: Error, Sendable {
     // One reference wide: results and responses carry the size of an error along, and errors are rare.
     private var storage: Storage
 
-    private final class Storage: @unchecked Sendable {
-        // Safety: changed only through `mutate`, which first makes sure that nobody else refers to it.
+    /// What an error says. Immutable: an error may be read by several threads while one of them changes its copy.
+    private final class Storage: Sendable {
+        let fields: Fields
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private struct Fields: Sendable {
         var code: Code
         var phase: Phase
         var attempt: Int
@@ -40,132 +45,103 @@ public struct NetworkError: Error, Sendable {
         var resumableBytes: Int64?
         var connectionReused = false
         var responseBytesReceived = false
-
-        init(
-            code: Code, phase: Phase, message: String, runID: UInt64, attempt: Int, curlCode: Int32?, underlying: (any Error)?,
-            cancelReason: CancelReason?
-        ) {
-            self.code = code
-            self.phase = phase
-            self.message = message
-            self.runID = runID
-            self.attempt = attempt
-            self.curlCode = curlCode
-            self.underlying = underlying
-            self.cancelReason = cancelReason
-        }
-
-        init(_ other: Storage) {
-            code = other.code
-            phase = other.phase
-            attempt = other.attempt
-            curlCode = other.curlCode
-            message = other.message
-            runID = other.runID
-            underlying = other.underlying
-            cancelReason = other.cancelReason
-            method = other.method
-            target = other.target
-            response = other.response
-            body = other.body
-            resumableBytes = other.resumableBytes
-            connectionReused = other.connectionReused
-            responseBytesReceived = other.responseBytesReceived
-        }
     }
 
-    private mutating func mutate(_ change: (Storage) -> Void) {
-        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage) }
-        change(storage)
+    private var fields: Fields { storage.fields }
+
+    private mutating func mutate(_ change: (inout Fields) -> Void) {
+        var fields = storage.fields
+        change(&fields)
+        storage = Storage(fields)
     }
 
     /// The cause of the failure.
     public var code: Code {
-        get { storage.code }
+        get { fields.code }
         set { mutate { $0.code = newValue } }
     }
     /// The stage at which it occurred.
     public var phase: Phase {
-        get { storage.phase }
+        get { fields.phase }
         set { mutate { $0.phase = newValue } }
     }
     /// 1 for the first try; retries and the silent reconnect count up.
     public var attempt: Int {
-        get { storage.attempt }
+        get { fields.attempt }
         set { mutate { $0.attempt = newValue } }
     }
     /// `CURLcode` of the transfer, when libcurl ended it (libcurl-errors(3)).
     public var curlCode: Int32? {
-        get { storage.curlCode }
+        get { fields.curlCode }
         set { mutate { $0.curlCode = newValue } }
     }
     /// libcurl's own words, or ours; safe to log: one line, no header values, no body, no userinfo.
     public var message: String {
-        get { storage.message }
+        get { fields.message }
         set { mutate { $0.message = newValue } }
     }
     /// The run this happened to; unique in the process.
     public var runID: UInt64 {
-        get { storage.runID }
+        get { fields.runID }
         set { mutate { $0.runID = newValue } }
     }
     /// What the caller's body, decoder or the operating system threw.
     public var underlying: (any Error)? {
-        get { storage.underlying }
+        get { fields.underlying }
         set { mutate { $0.underlying = newValue } }
     }
     /// Set when ``code`` is ``Code/cancelled``.
     public var cancelReason: CancelReason? {
-        get { storage.cancelReason }
+        get { fields.cancelReason }
         set { mutate { $0.cancelReason = newValue } }
     }
     /// The method of the request; nil where the error belongs to none.
-    public var method: HTTPRequest.Method? { storage.method }
+    public var method: HTTPRequest.Method? { fields.method }
     /// The URL that was asked, without user and password: after redirects, or of a cancelled request the first one. As it was given where it is
     /// malformed; nil where the error belongs to no request.
-    public var url: String? { storage.target.map(\.description).flatMap { $0.isEmpty ? nil : $0 } }
+    public var url: String? { fields.target.map(\.description).flatMap { $0.isEmpty ? nil : $0 } }
     /// The status of the response, if there was one.
-    public var status: Int? { storage.response?.status }
+    public var status: Int? { fields.response?.status }
     /// The header fields of the response; empty without one.
-    public var headers: HTTPFields { storage.response?.headers ?? [:] }
+    public var headers: HTTPFields { fields.response?.headers ?? [:] }
     /// The response as far as it came.
     public var response: ResponseHead? {
-        get { storage.response }
+        get { fields.response }
         set { mutate { $0.response = newValue } }
     }
     /// The body of an unacceptable or undecodable response, up to `errorBodyBytes` of the session (64 KiB by default).
     public var body: Data? {
-        get { storage.body.data }
+        get { fields.body.data }
         set { mutate { $0.body.data = newValue } }
     }
     /// The body with what is needed to read it.
     var errorBody: ErrorBody {
-        get { storage.body }
+        get { fields.body }
         set { mutate { $0.body = newValue } }
     }
     /// The length of the whole body; nil where that is the length of ``body``.
     var bodyBytes: Int? {
-        get { storage.body.totalBytes }
+        get { fields.body.totalBytes }
         set { mutate { $0.body.totalBytes = newValue } }
     }
     /// The same error with the request it belongs to, unless that is known.
     package func asked(_ method: HTTPRequest.Method?, _ url: RequestURL) -> NetworkError {
-        guard storage.target == nil else { return self }
+        guard fields.target == nil else { return self }
         var error = self
         error.mutate { ($0.method, $0.target) = (method, url) }
         return error
     }
     /// How many bytes of the file are kept, so that the next download to it need not begin anew (``DownloadOptions/resumes``); nil for none.
     public var resumableBytes: Int64? {
-        get { storage.resumableBytes }
+        get { fields.resumableBytes }
         set { mutate { $0.resumableBytes = newValue } }
     }
     package var connectionReused: Bool {
-        get { storage.connectionReused }
+        get { fields.connectionReused }
         set { mutate { $0.connectionReused = newValue } }
     }
     package var responseBytesReceived: Bool {
-        get { storage.responseBytesReceived }
+        get { fields.responseBytesReceived }
         set { mutate { $0.responseBytesReceived = newValue } }
     }
 
@@ -173,9 +149,11 @@ public struct NetworkError: Error, Sendable {
         _ code: Code, phase: Phase, message: String, runID: UInt64 = 0, attempt: Int = 1,
         curlCode: Int32? = nil, underlying: (any Error)? = nil, cancelReason: CancelReason? = nil
     ) {
-        storage = Storage(
-            code: code, phase: phase, message: message.printable, runID: runID, attempt: attempt, curlCode: curlCode,
-            underlying: underlying, cancelReason: cancelReason)
+        let fields = Fields(
+            code: code, phase: phase, attempt: attempt, curlCode: curlCode, message: message.printable, runID: runID,
+            underlying: underlying,
+            cancelReason: cancelReason)
+        storage = Storage(fields)
     }
 }
 

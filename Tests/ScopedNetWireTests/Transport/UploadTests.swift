@@ -238,7 +238,8 @@ struct UploadTests {
             let response = try await wire.session.request(wire.url + "/", method: .post, body: .stream(sequence, length: 0)).response()
             #expect(response.body.isEmpty && asked.value == 0)
             let sent = try #require(wire.server.requests.first)
-            #expect(sent["content-length"] == "0" && sent.ended == .completed)
+            let ending = try await sent.ending()
+            #expect(sent["content-length"] == "0" && ending == .completed)
         }
     }
 
