@@ -202,7 +202,7 @@ if buildsDemo {
         .executableTarget(
             name: "Demo",
             dependencies: [
-                "ScopedNet", "ScopedNetFoundation", "ScopedNetTestServer",
+                "ScopedNet", "ScopedNetEndpoints", "ScopedNetFoundation", "ScopedNetTestServer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Demo",

@@ -14,7 +14,7 @@ struct Options {
 
         Requests that live and die with their owner, shown live.
 
-        Without a URL it starts a server of its own on this machine, opens and closes nine pages whose view models
+        Without a URL it starts a server of its own on this machine, opens and closes twelve pages whose view models
         own bags, and shows what becomes of their requests. With URLs it fetches those, all in one page's scope.
         It ends with the census (nothing may be left alive) and the bytes that cancelling saved.
 

@@ -8,6 +8,7 @@ final class DemoServer: Sendable {
     /// Holds the generated files; what is downloaded goes beside them.
     let folder: URL
     let pace: Pace
+    let library: LibraryServer
 
     /// How slow the network is made to look.
     struct Pace: Sendable {
@@ -29,6 +30,7 @@ final class DemoServer: Sendable {
 
     init(pace: Pace) throws {
         self.pace = pace
+        library = LibraryServer(answer: pace.answer)
         assets = try Self.findAssets()
         folder = FileManager.default.temporaryDirectory.appending(path: "scopednet-demo-\(ProcessInfo.processInfo.processIdentifier)")
         server = LoopbackServer(.init(threads: 2))
@@ -92,6 +94,7 @@ final class DemoServer: Sendable {
         server.on("/album/preview", asset("pictures/fjord.png", "image/png").stalling(.afterBytes(20_000)))
 
         server.on("/memos", ScriptedResponse.status(201).header("Location", "/memos/7").delayed(by: pace.answer))
+        library.addRoutes(to: server)
     }
 
     private func asset(_ name: String, _ type: String) -> ScriptedResponse {

@@ -41,7 +41,7 @@ struct Performance {
         await server.stop()
 
         let summary = Summary(
-            title: "nine pages and an embedded server", began: began, traces: recorder.traces, visits: board.visits, census: census,
+            title: "twelve pages and an embedded server", began: began, traces: recorder.traces, visits: board.visits, census: census,
             evidence: evidence, serverConnections: connections, problems: board.failedChecks + (failure.map { ["\($0)"] } ?? []))
         return try finish(summary, view)
     }
@@ -87,6 +87,7 @@ struct Performance {
     private func makeSession(baseURL: String?) -> Session {
         var configuration = Session.Configuration(agent: RequestAgent())
         configuration.baseURL = baseURL
+        configuration.cookies = CookieJar()
         configuration.observers = [board, recorder]
         return Session(configuration: configuration)
     }

@@ -27,6 +27,7 @@ struct Tour {
         try await ticket()
         try await album()
         try await memo()
+        try await LibraryTour(self).run()
         await session.agent.waitUntilIdle()
     }
 
@@ -174,7 +175,7 @@ struct Tour {
     // MARK: Opening and closing
 
     /// A page lives as long as `use`. When that returns, the last reference goes, and with it the page's bag and all its requests.
-    private func visit<Page: AnyObject>(
+    func visit<Page: AnyObject>(
         _ scope: String, _ what: String, _ make: () -> Page, use: (Page) async throws -> Void
     ) async throws {
         board.opened(scope, what)
@@ -187,7 +188,7 @@ struct Tour {
         board.summed(scope)
     }
 
-    private func until(_ what: String, _ condition: () -> Bool) async throws {
+    func until(_ what: String, _ condition: () -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         while !condition() {
             guard ContinuousClock.now < deadline else { throw DemoFailure("waited in vain until \(what)") }

@@ -23,7 +23,7 @@ public struct NetworkError: Error, Sendable {
     // One reference wide: results and responses carry the size of an error along, and errors are rare.
     private var storage: Storage
 
-    /// What an error says. Immutable: an error may be read by several threads while one of them changes its copy.
+    /// The content of an error. Immutable: an error may be read by several threads while one of them changes its copy.
     private final class Storage: Sendable {
         let fields: Fields
         init(_ fields: Fields) { self.fields = fields }

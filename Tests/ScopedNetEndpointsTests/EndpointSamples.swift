@@ -199,3 +199,24 @@ struct MemberAPI: APIService {
 func members(of page: any PasswordPage) -> MemberAPI {
     MemberAPI(login: LoginSource { [weak page] in try await page?.askForPassword() })
 }
+
+/// A download, which goes on where the last attempt has stopped.
+struct GetPodcast: Endpoint {
+    typealias Value = URL
+    let number: Int
+    let folder: URL
+    var path: String { "podcasts/\(number)" }
+    var destination: EndpointDestination<URL> { .file(folder.appending(path: "\(number).mp3")) }
+    func configure(_ options: inout RequestOptions) { options.downloads.resumes = true }
+}
+
+/// Lines without an end.
+struct NewStories: Endpoint {
+    typealias Value = Void
+    var path: String { "stories/new" }
+    func configure(_ options: inout RequestOptions) { options.timeouts.idle = nil }
+}
+
+func watch(with client: APIClient<StoryAPI>, in bag: DeallocBag) async throws {
+    for try await line in try await client.stream(NewStories(), in: bag).lines { print(line) }
+}

@@ -185,6 +185,7 @@ import Testing
         await session.shutdown()
     }
 
+    // YTK-19: nothing is global.
     @Test func aPartRefinesTheWhole() async throws {
         let session = MockTransport.session("http://elsewhere.test/")
         session.mock.on("http://api.test/v1/stories", .json([Story]()))

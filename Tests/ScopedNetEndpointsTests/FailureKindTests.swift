@@ -4,7 +4,7 @@ import ScopedNetEndpoints
 import ScopedNetTesting
 import Testing
 
-/// Kinds of failure, with texts of the program's (CT-4, defect 57).
+/// Kinds of failure, with texts of the program's (CT-4, CT-8, defect 57).
 @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct FailureKindTests {
     private struct Server: APIService {
         var baseURL: String { "http://api.test/" }

@@ -554,6 +554,9 @@ private struct Samples: Sendable {
                 "Layers.md",
                 "Lifetimes.md",
                 "Limits.md",
+                "MigratingFromCTNetworking.md",
+                "MigratingFromYBNetwork.md",
+                "MigratingFromYTKNetwork.md",
                 "Responses.md",
                 "ScopedNet.md",
                 "Security.md",
@@ -581,6 +584,7 @@ private struct Samples: Sendable {
             "../OpenCombineTests/PublisherSamples.swift",
             "../LayerTests/LayerSamples.swift",
             "../ScopedNetEndpointsTests/EndpointSamples.swift",
+            "../ScopedNetEndpointsTests/MigrationSamples.swift",
             "../ScopedNetObservabilityTests/ObservabilitySamples.swift",
         ]
         let here = try "\n" + sources.flatMap { try Self.lines(of: "Tests/ScopedNetWireTests/\($0)") }.joined(separator: "\n") + "\n"

@@ -59,6 +59,13 @@ extension InterceptedRequest {
         public let isRefresh: Bool
         /// Values that the interceptors of this run leave for each other.
         public let values: Values
+        let stop: @Sendable () -> Void
+
+        /// Cancels the run, as ``Run/cancel()`` does: neither success nor failure is told, and a caller that awaits gets `cancelled`.
+        ///
+        /// For a result that the program deals with elsewhere, such as a session that has expired while the login page is shown already. `next` throws
+        /// from here on, and what the interceptor returns or throws reaches nobody.
+        public func cancel() { stop() }
     }
 
     /// Values that interceptors leave for others of the same run, one for each type: those around the call for those around its exchanges, or those of an

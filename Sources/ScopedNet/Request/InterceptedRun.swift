@@ -33,8 +33,8 @@ extension InterceptedRun {
         interception = session
         let context = InterceptedRequest.Context(
             place: place, runID: id, attempt: exchanges.attempt, redirects: redirecting.visits.count, tag: template.options.tag,
-            userInfo: template.options.userInfo, isRefresh: isRefresh,
-            values: session.values)
+            userInfo: template.options.userInfo, isRefresh: isRefresh, values: session.values
+        ) { [weak self] in _ = self?.cancel(.explicit) }
         let mayGoOn: @Sendable () -> Bool = { [weak self] in self?.mayGoOn ?? false }
         let chain = InterceptorChain(interceptors, context, mayGoOn: mayGoOn) { [weak self, id] in
             guard let self, !self.mayGoOn || isMuted else {

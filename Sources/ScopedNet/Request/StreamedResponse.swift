@@ -10,6 +10,34 @@ public struct StreamedResponse: Sendable {
     /// The run behind it: cancel, suspend, status.
     public let run: Run
 
+    /// Starts a request, and reads its body as it arrives in place of making its value: as ``Session/stream(_:method:query:headers:body:in:window:fileID:line:)``,
+    /// with all that a request can be told beforehand.
+    ///
+    /// ```swift
+    /// let request = session.request("stories/live").options { $0.timeouts.idle = nil }
+    /// for try await line in try await StreamedResponse(of: request, in: bag).bytes.lines { … }
+    /// ```
+    ///
+    /// The closures of `request` stay armed for a start of its own.
+    ///
+    /// - Parameters:
+    ///   - request: the request. It is not started itself.
+    ///   - bag: ends the stream, too. Default: the bag of the task that this is called in, if there is one.
+    ///   - window: the bytes that may wait for the reader before the connection is paused. Default: 256 KiB.
+    ///   - fileID: the file of the call, which leak tests name, with `line`.
+    ///   - line: the line of the call.
+    /// - Throws: ``NetworkError`` where no head came; `invalidOption` for a download, whose body has a place already.
+    public init<Value: Sendable>(
+        of request: Request<Value>, in bag: DeallocBag? = nil, window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(NetworkError) {
+        let (origin, description) = (CodeOrigin(fileID, line), request.currentDescription)
+        guard description.destination == nil else {
+            throw NetworkError(.invalidOption, phase: .preparing, message: "a download has a place for its body already")
+        }
+        let streamed = Request(session: request.session, decoder: .head, description: description, origin: origin)
+        self = try await StreamOpening.open(streamed, in: bag, window: window, origin)
+    }
+
     init(head: ResponseHead, stream: BodyStream, run: Run, limits: DecodingLimits) {
         self.head = head
         self.run = run

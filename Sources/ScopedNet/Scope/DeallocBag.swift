@@ -70,9 +70,10 @@ public final class DeallocBag: Sendable {
         return DeallocBag(storage: storage, link: link, origin: CodeOrigin(fileID, line))
     }
 
-    /// Makes a bag that ends with that of the task this is called in (``task(priority:_:)``), or earlier by itself; nil where the task has none.
+    /// Makes a bag that ends with that of the task this is called in (``task(priority:_:)``), or earlier by itself, and has its label; nil where the
+    /// task has none.
     public static func childOfTask(fileID: StaticString = #fileID, line: Int = #line) -> DeallocBag? {
-        TaskScope.bag.map { child(of: $0, label: nil, fileID, line) }
+        TaskScope.bag.map { child(of: $0, label: $0.label, fileID, line) }
     }
 
     /// Holds anything with a cancel method, strongly, until it is removed or the bag ends.

@@ -34,6 +34,8 @@ public protocol Endpoint: Sendable {
     var usesCDN: Bool { get }
     /// Makes the value. Default: by its type.
     var decoder: ResponseDecoder<Value> { get }
+    /// The place of the body. Default: memory. ``EndpointDestination/file(_:)`` makes a download of the endpoint.
+    var destination: EndpointDestination<Value> { get }
     /// Looks at the own properties before anything is sent. Default: nothing.
     ///
     /// - Throws: anything, to refuse the call: as ``APIService/adapt(_:)``.
@@ -51,6 +53,8 @@ extension Endpoint {
     public var headers: HeaderFields { [:] }
     /// False.
     public var usesCDN: Bool { false }
+    /// Memory.
+    public var destination: EndpointDestination<Value> { .memory }
     /// Does nothing.
     public func validate() throws {}
     /// Does nothing.

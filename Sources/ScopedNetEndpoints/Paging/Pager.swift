@@ -49,7 +49,7 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
     init(_ client: APIClient<Service>, _ first: E, fetchesAhead: Bool, in bag: DeallocBag?) {
         self.client = client
         self.first = first
-        fetches = bag?.child() ?? DeallocBag()
+        fetches = bag.map { $0.child(label: $0.label) } ?? DeallocBag()
         state = Lock(State(machine: PageMachine(fetchesAhead: fetchesAhead), place: NextPage<E>.Place(endpoint: first)))
     }
 

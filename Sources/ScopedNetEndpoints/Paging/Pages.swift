@@ -83,7 +83,7 @@ extension APIClient {
     ///   - bag: ends it, too: whoever waits gets the error of a cancelled call. Default: none.
     /// - Returns: the sequence; nothing is sent before it is iterated over.
     public func pages<E: PagedEndpoint>(of endpoint: E, prefetching: Bool = false, in bag: DeallocBag? = nil) -> Pages<Service, E> {
-        Pages(client: self, endpoint: endpoint, fetchesAhead: prefetching, scope: bag?.child() ?? DeallocBag())
+        Pages(client: self, endpoint: endpoint, fetchesAhead: prefetching, scope: bag.map { $0.child(label: $0.label) } ?? DeallocBag())
     }
 
     /// Makes a list that is loaded as a view asks for more; parameters as for ``pages(of:prefetching:in:)``.

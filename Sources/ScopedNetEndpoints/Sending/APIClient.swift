@@ -56,6 +56,31 @@ public final class APIClient<Service: APIService>: Sendable {
         }
     }
 
+    /// Sends an endpoint, and reads the body of its response as it arrives: returns when the head is there. For lines, events and what has no end.
+    ///
+    /// ```swift
+    /// for try await line in try await client.stream(NewStories(), in: bag).lines { show(line) }
+    /// ```
+    ///
+    /// Its value is not made, and accessories do not hear of it. Leaving the loop, ending `bag` or cancelling the task stops the transfer.
+    ///
+    /// - Parameters:
+    ///   - endpoint: the call.
+    ///   - bag: ends the stream, too. Default: the bag of the task that this is called in, if there is one.
+    ///   - window: the bytes that may wait for the reader before the connection is paused. Default: 256 KiB.
+    ///   - fileID: the file of the call, which leak tests name, with `line`.
+    ///   - line: the line of the call.
+    /// - Returns: the head, and the body to come.
+    /// - Throws: the service's error where no head came. What the body throws is a `NetworkError`.
+    public func stream<E: Endpoint>(
+        _ endpoint: E, in bag: DeallocBag? = nil, window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(Service.Failure) -> StreamedResponse {
+        let request = request(endpoint, fileID: fileID, line: line)
+        do throws(NetworkError) {
+            return try await StreamedResponse(of: request, in: bag, window: window, fileID: fileID, line: line)
+        } catch { throw service.failure(of: endpoint, error) }
+    }
+
     /// Sends an endpoint that is part of something greater, of which accessories hear as a whole.
     func member<E: Endpoint>(
         _ endpoint: E, in bag: DeallocBag?, fileID: StaticString, line: Int
@@ -82,7 +107,7 @@ public final class APIClient<Service: APIService>: Sendable {
 
     /// Makes the request of an endpoint, with all that requests can do: delegates, progress, hooks, owners.
     ///
-    /// A value that does not encode and a refusal of ``APIService/adapt(_:)`` are failures of its runs.
+    /// A value that does not encode and a refusal of ``APIService/adapt(_:)`` are failures of its runs, of which the service's interceptors do not hear.
     public func request<E: Endpoint>(_ endpoint: E, fileID: StaticString = #fileID, line: Int = #line) -> Request<E.Value> {
         request(endpoint, link: nil, fileID: fileID, line: line)
     }
@@ -99,19 +124,26 @@ public final class APIClient<Service: APIService>: Sendable {
             for service in services { try service.adapt(&call) }
         } catch { refusal = error }
         let base = Self.base(of: services, usesCDN: endpoint.usesCDN)
-        let request = session(base).request(
-            call.path, method: call.method, query: call.query, headers: call.headers, body: call.requestBody, decoder: endpoint.decoder,
-            fileID: fileID, line: line
-        ).options { options in
+        let request = make(endpoint, call, session(base), fileID: fileID, line: line).options { options in
             options.userInfo[APICall.endpointKey] = endpoint
             for service in services { service.configure(&options) }
             endpoint.configure(&options)
         }
+        if let refusal {
+            let error = refusal as? NetworkError ?? .refused(refusal)
+            return request.onRequest { _ in throw error }
+        }
         let interceptors = services.flatMap(\.interceptors)
-        if !interceptors.isEmpty { _ = request.interceptors(call: interceptors) }
-        guard let refusal else { return request }
-        let error = refusal as? NetworkError ?? .refused(refusal)
-        return request.onRequest { _ in throw error }
+        return interceptors.isEmpty ? request : request.interceptors(call: interceptors)
+    }
+
+    private func make<E: Endpoint>(
+        _ endpoint: E, _ call: APICall, _ session: Session, fileID: StaticString, line: Int
+    ) -> Request<E.Value> {
+        endpoint.destination.request(for: call, of: session, fileID: fileID, line: line)
+            ?? session.request(
+                call.path, method: call.method, query: call.query, headers: call.headers, body: call.requestBody, decoder: endpoint.decoder,
+                fileID: fileID, line: line)
     }
 
     /// The innermost one that has any.

@@ -29,7 +29,7 @@ import Testing
                 interceptors,
                 InterceptedRequest.Context(
                     place: .call, runID: 7, attempt: 1, redirects: 0, tag: nil, userInfo: [:], isRefresh: false,
-                    values: InterceptedRequest.Values()),
+                    values: InterceptedRequest.Values(), stop: {}),
                 mayGoOn: { !isOver.isOpen }
             ) { NetworkError(.shutdown, phase: .sending, message: "over") }
         }

@@ -7,7 +7,7 @@ import Testing
 
 /// G11: the agent retains a run from start to end, never the handle.
 @Suite(.leavesNothing) struct G11AgentTests {
-    // YTK-5
+    // YTK-5, CT-8
     @Test func aTemporaryRequestIsSafe() async throws {
         try await withHouse { house in
             house.server.on("/a", .ok("hello"))

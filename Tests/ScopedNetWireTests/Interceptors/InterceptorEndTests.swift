@@ -39,6 +39,40 @@ import Testing
         }
     }
 
+    /// YB-8, CT-3. Before it calls `next`, when it has the response, and when it has an error.
+    @Test(arguments: ["before", "response", "error"], [InterceptedRequest.Context.Place.call, .exchange])
+    func anInterceptorCancelsItsRun(_ moment: String, _ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", moment == "error" ? ScriptedResponse.ok("cut").ending(.truncate(afterBytes: 1)) : .ok("fine"))
+            let log = Gathered<String>()
+            let interceptor = Intercepting { request, context, next in
+                if moment == "before" { context.cancel() }
+                do {
+                    let response = try await next(request)
+                    context.cancel()
+                    log.add("response")
+                    return response
+                } catch {
+                    context.cancel()
+                    log.add("\((error as? NetworkError)?.code == .cancelled ? "cancelled" : "error")")
+                    throw error
+                }
+            }
+            let request = wire.get { $0.retry = .none }.interceptors(
+                call: place == .call ? [interceptor] : [], exchange: place == .exchange ? [interceptor] : [])
+            let ends = Gathered<EndReason>()
+            request.onSuccess { _ in Issue.record("called") }.onFailure { _ in Issue.record("called") }.onEnd { ends.add($0) }.start()
+            await wire.agent.waitUntilIdle()
+            await eventually { ends.all.count == 1 && log.all.count == 1 }
+            #expect(log.all == [moment == "before" ? "cancelled" : moment])
+            #expect(ends.all.map { "\($0)" } == ["\(EndReason.cancelled(.explicit))"])
+            #expect(request.result == nil && wire.server.requests.count == (moment == "before" ? 0 : 1))
+            // A caller that awaits is told so.
+            let error = try await request.failure()
+            #expect(error.code == .cancelled && error.cancelReason == .explicit)
+        }
+    }
+
     @Test func aBagsEndThrowsInNextAndSilencesTheWire() async throws {
         try await withWire { wire async throws in
             wire.server.on("/", ScriptedResponse.ok("never").stalling(.beforeHead))

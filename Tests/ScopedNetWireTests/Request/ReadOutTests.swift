@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    // YB-13
+    // YB-13, CT-8
     @Test func aResponseSaysWhatCameFromWhere() async throws {
         try await withHouse { house in
             house.server.on("/old", .redirect(to: "/new"))

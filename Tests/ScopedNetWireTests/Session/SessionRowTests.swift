@@ -134,7 +134,7 @@ struct SessionRowTests {
         }
     }
 
-    /// YTK-2, YB-1, CT-1: a service of several environments is sessions that differ in their base; what is absolute stays as it is.
+    /// YTK-2, YTK-19, YB-1, CT-1: a service of several environments is sessions that differ in their base; what is absolute stays as it is.
     @Test func environmentsAreSessionsThatDifferInTheirBase() async throws {
         try await withLoopbackServer { other async throws in
             try await withWire { wire async throws in
