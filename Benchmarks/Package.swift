@@ -46,6 +46,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(name: "bench-scopednet", dependencies: ["ScopedNetBench"], swiftSettings: settings),
+        .executableTarget(
+            name: "bench-endpoints",
+            dependencies: [
+                "BenchKit", .product(name: "ScopedNet", package: "ScopedNet"), .product(name: "ScopedNetEndpoints", package: "ScopedNet"),
+            ],
+            swiftSettings: settings),
         // The same with the Swift runtime inside: what is compiled for the dynamic one does not name these archives itself.
         .executableTarget(
             name: "bench-scopednet-static",

@@ -10,26 +10,39 @@ final class CataloguePage {
 
     private(set) var books: [Book] = []
     private(set) var isAtEnd = false
+    private(set) var message: String?
+    private var isLoading = false
 
     init(client: APIClient<LibraryAPI>) { self.client = client }
 
     /// Begins at the first page, of whatever environment the service is in.
     func reload() {
-        (books, isAtEnd) = ([], false)
+        (books, isAtEnd, isLoading, message) = ([], false, false, nil)
         pager = client.pager(of: ListBooks(), prefetching: true, in: bag)
         scrolledToTheEnd()
     }
 
     func scrolledToTheEnd() {
-        guard let pager, !isAtEnd else { return }
+        // Two that ask at once get the same page.
+        guard let pager, !isAtEnd, !isLoading else { return }
+        isLoading = true
         bag.task { [weak self] in
-            let page = try? await pager.next()
-            self?.show(page)
+            do throws(LibraryAPI.Failure) { self?.show(try await pager.next(), of: pager) } catch { self?.fail(error, of: pager) }
         }
     }
 
-    private func show(_ page: Page<ListBooks>?) {
+    /// One that was on its way when the list began anew is not shown.
+    private func show(_ page: Page<ListBooks>?, of origin: Pager<LibraryAPI, ListBooks>) {
+        guard origin === pager else { return }
+        isLoading = false
         books += page?.elements ?? []
         isAtEnd = page?.isLast ?? true
+    }
+
+    /// The page stays the next one: the list asks for it again as it is scrolled.
+    private func fail(_ error: LibraryAPI.Failure, of origin: Pager<LibraryAPI, ListBooks>) {
+        guard origin === pager else { return }
+        isLoading = false
+        message = "\(error)"
     }
 }

@@ -6,7 +6,7 @@ import ScopedNetEndpoints
 import ScopedNetTesting
 import Testing
 
-/// The begin and the end of calls, batches and chains, told to accessories (YTK-10, CT-3).
+/// The begin and the end of calls, batches and chains, told to accessories (YTK-10, CT-3, defect 57).
 @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct AccessoryTests {
     private struct Server: APIService {
         var accessories: [Accessory] = []

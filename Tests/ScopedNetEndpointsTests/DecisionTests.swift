@@ -8,7 +8,7 @@ import ScopedNetTesting
 import Synchronization
 import Testing
 
-/// A service looks at answers before anything is made of them, and at calls before they are sent (YB-3, YB-8, CT-2, CT-3).
+/// A service looks at answers before anything is made of them, and at calls before they are sent (YB-3, YB-8, CT-2, CT-3, defect 57).
 @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct DecisionTests {
     private struct Word: Endpoint {
         typealias Value = String

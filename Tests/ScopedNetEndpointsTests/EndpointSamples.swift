@@ -220,3 +220,21 @@ struct NewStories: Endpoint {
 func watch(with client: APIClient<StoryAPI>, in bag: DeallocBag) async throws {
     for try await line in try await client.stream(NewStories(), in: bag).lines { print(line) }
 }
+
+/// The part that all teams share.
+class TeamAPI: APIService, @unchecked Sendable {
+    // Safety: no state.
+    var baseURL: String { "https://api.example.com/" }
+    var team: String { "all" }
+    func adapt(_ call: inout APICall) throws { call.headers["X-Team"] = team }
+}
+
+/// One of them.
+final class MapsAPI: TeamAPI, @unchecked Sendable {
+    // Safety: no state.
+    override var team: String { "maps" }
+    override func adapt(_ call: inout APICall) throws {
+        try super.adapt(&call)
+        call.path = "maps/" + call.path
+    }
+}

@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func aRefusalAfterTwoLoginsIsTheResult() async throws {
-        let (client, gate, login, _) = make()
+        let (client, _, login, _) = make()
         let task = Task { () -> Int? in
             do throws(NetworkError) {
                 _ = try await client.send(Get(path: "a"))

@@ -69,7 +69,7 @@ struct ForumAPI: APIService {
     var interceptors: [any Interceptor] { [Envelope()] }
 }
 
-/// In place of yb_redirection and yb_preprocessSuccess…: looks at each answer, stored ones too, off the main thread.
+/// In place of yb_redirection and yb_preprocessSuccess…: looks at each answer, off the main thread.
 struct Envelope: Interceptor {
     struct Head: Decodable { let code: Int }
     struct Refusal: Error { let code: Int }
@@ -87,7 +87,7 @@ struct Envelope: Interceptor {
     }
 }
 
-/// In place of cacheHandler, releaseStrategy and repeatStrategy.
+/// In place of cacheHandler and repeatStrategy.
 struct SearchThreads: Endpoint, Encodable {
     struct Value: Decodable, Sendable { let titles: [String] }
     let text: String
@@ -96,7 +96,6 @@ struct SearchThreads: Endpoint, Encodable {
     func configure(_ options: inout RequestOptions) {
         options.cache.read = .thenNetwork
         options.cache.timeToLive = .seconds(60)
-        options.release = .cancelOnRelease
         options.repeats.strategy = .replaceRunning
         options.repeats.key = "search"
     }
@@ -152,6 +151,7 @@ final class HousesPage: RequestOwner {
     nonisolated let deallocBag = DeallocBag()
     private(set) var lines: [String] = []
     private(set) var message = ""
+    private var isLoading = false
     private let pager: Pager<CityAPI, ListHouses>
     private let texts: [FailureKind: String] = [.offline: "No network.", .timeout: "The server is slow today."]
 
@@ -159,6 +159,9 @@ final class HousesPage: RequestOwner {
 
     /// loadNextPage.
     func more() {
+        // Two that ask at once get the same page.
+        guard !isLoading else { return }
+        isLoading = true
         deallocBag.task { [pager, weak self] in
             do throws(NetworkError) {
                 self?.show(try await pager.next()?.elements ?? [])
@@ -168,6 +171,13 @@ final class HousesPage: RequestOwner {
         }
     }
 
-    private func show(_ houses: [ListHouses.House]) { lines += houses.map(\.line) }
-    private func fail(_ error: NetworkError) { message = texts[FailureKind(error)] ?? "Something went wrong." }
+    private func show(_ houses: [ListHouses.House]) {
+        lines += houses.map(\.line)
+        isLoading = false
+    }
+
+    private func fail(_ error: NetworkError) {
+        isLoading = false
+        if !error.isCancelled { message = texts[FailureKind(error)] ?? "Something went wrong." }
+    }
 }

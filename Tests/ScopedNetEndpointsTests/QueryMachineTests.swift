@@ -12,6 +12,8 @@ import Testing
         /// The present answer was asked for before the last invalidation, or there is none.
         var isOld = true
         var fetchIsOld = false
+        /// Its answer may be older than a change that was made here.
+        var fetchIsOutdated = false
         var budget = 7
     }
 
@@ -59,22 +61,26 @@ import Testing
                 take(after.machine.invalidate(), &after)
                 if after.observers > 0, after.fetch == nil { faults.insert("invalidated, and nobody asks") }
             }
-            step { after in
-                // Changed here: an answer that is under way may be older.
-                after.fetchIsOld = after.fetch != nil
-                after.machine.changed()
+            for isSet in [false, true] {
+                step { after in
+                    // Changed here: an answer that is under way may be older.
+                    (after.fetchIsOld, after.fetchIsOutdated) = (after.fetch != nil, after.fetch != nil)
+                    if isSet { after.machine.set() } else { after.machine.changed() }
+                    if isSet, after.machine.isInvalid { faults.insert("a value that was set is not good enough") }
+                }
             }
             if let fetch = state.fetch {
-                for succeeded in [false, true] {
+                for ending in [QueryMachine.Ending.failed, .succeeded, .cancelled] {
                     step { after in
-                        let wasOld = after.fetchIsOld
-                        (after.fetch, after.fetchIsOld) = (nil, false)
-                        if succeeded { after.isOld = wasOld }
-                        let steps = after.machine.fetched(fetch, succeeded: succeeded)
-                        if steps.first != .accept { faults.insert("an answer was lost") }
+                        let (wasOld, wasOutdated) = (after.fetchIsOld, after.fetchIsOutdated)
+                        (after.fetch, after.fetchIsOld, after.fetchIsOutdated) = (nil, false, false)
+                        if ending == .succeeded { after.isOld = wasOld }
+                        let steps = after.machine.fetched(fetch, ending)
+                        let counts = ending != .cancelled && !wasOutdated
+                        if steps.first != (counts ? .accept : .ignore) { faults.insert("an answer counts, or does not, for no reason") }
                         take(Array(steps.dropFirst()), &after)
                         if wasOld, after.fetch == nil { faults.insert("what was invalidated is not asked for again") }
-                        if !after.machine.fetched(fetch, succeeded: succeeded).isEmpty { faults.insert("an answer counts twice") }
+                        if !after.machine.fetched(fetch, ending).isEmpty { faults.insert("an answer counts twice") }
                     }
                 }
             }
@@ -86,11 +92,11 @@ import Testing
                 switch step {
                 case .fetch(let number):
                     if state.fetch != nil { faults.insert("two at a time") }
-                    (state.fetch, state.fetchIsOld) = (number, false)
+                    (state.fetch, state.fetchIsOld, state.fetchIsOutdated) = (number, false, false)
                 case .abandon:
                     if state.fetch == nil { faults.insert("gave up what was not there") }
-                    state.fetch = nil
-                case .accept: faults.insert("an answer out of nothing")
+                    (state.fetch, state.fetchIsOld, state.fetchIsOutdated) = (nil, false, false)
+                case .accept, .ignore: faults.insert("an answer out of nothing")
                 }
             }
         }
@@ -107,11 +113,15 @@ import Testing
         var machine = QueryMachine()
         #expect(machine.observe(isFresh: false) == [.fetch(1)] && machine.observe(isFresh: false) == [])
         #expect(machine.invalidate() == [] && machine.invalidate() == [])
-        #expect(machine.fetched(1, succeeded: true) == [.accept, .fetch(2)])
-        #expect(machine.fetched(2, succeeded: true) == [.accept] && !machine.isInvalid)
+        #expect(machine.fetched(1, .succeeded) == [.accept, .fetch(2)])
+        #expect(machine.fetched(2, .succeeded) == [.accept] && !machine.isInvalid)
         #expect(machine.leave() == [] && machine.leave() == [] && machine.invalidate() == [])
         // Invalid while it had no observers: the next one asks, however fresh it is.
         #expect(machine.observe(isFresh: true) == [.fetch(3)] && machine.leave() == [.abandon])
-        #expect(machine.fetched(3, succeeded: true) == [])
+        #expect(machine.fetched(3, .succeeded) == [])
+        // Changed here meanwhile: the older answer does not count.
+        #expect(machine.observe(isFresh: false) == [.fetch(4)])
+        machine.changed()
+        #expect(machine.fetched(4, .succeeded) == [.ignore, .fetch(5)] && machine.fetched(5, .succeeded) == [.accept])
     }
 }

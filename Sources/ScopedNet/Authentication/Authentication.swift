@@ -17,6 +17,8 @@ public struct Authentication: Sendable {
     package let kind: Kind
     /// The only one that gets it; nil for that of the request's own URL.
     let place: Result<RequestURL.Origin, NetworkError>?
+    /// True where a run that is being started is to have none of it.
+    private(set) var isExempt: (@Sendable () -> Bool)?
 
     private init(_ kind: Kind, at url: (any URLConvertible)? = nil) {
         self.kind = kind
@@ -53,6 +55,18 @@ public struct Authentication: Sendable {
     /// - Returns: a value to assign to ``RequestOptions/authentication``.
     public static func tokens(_ source: TokenSource, at url: (any URLConvertible)? = nil) -> Authentication {
         Authentication(.tokens(source), at: url)
+    }
+
+    /// The same, but for runs that are started where a condition holds: these send nothing, and their challenges are not answered.
+    ///
+    /// For requests of a login, which would wait for their own end.
+    ///
+    /// - Parameter isExempt: asked once for each run, in the task that starts it, whose task-local values it sees.
+    /// - Returns: a value to assign to ``RequestOptions/authentication``.
+    public func except(where isExempt: @escaping @Sendable () -> Bool) -> Authentication {
+        var copy = self
+        copy.isExempt = isExempt
+        return copy
     }
 
     /// Asks the program about each 401, and about each 407 of a proxy for plain http.

@@ -65,6 +65,7 @@ final class AuthenticationSession {
 
     /// False where there is nothing to say, as for most runs.
     static func isNeeded(_ options: Authentication, store: CredentialStore?) -> Bool {
+        if options.isExempt?() == true { return false }
         switch options.kind {
         case .automatic: return store != nil
         case .none: return false

@@ -74,8 +74,8 @@ public final class Request<Value: Sendable>: Sendable {
     var currentDescription: RequestDescription { state.withLock { $0.description } }
     package var currentOptions: RequestOptions { currentDescription.options.value }
     package var currentBody: RequestBody? { currentDescription.body }
-    /// What it was made of cannot be sent: the next start fails with this.
-    package func refuse(_ error: NetworkError) { changeDescription { $0.with(error) } }
+    /// Lets later starts fail with an error, without sending anything: for layers that find their own input wrong. Of several the first one counts.
+    public func refused(with error: NetworkError) -> Self { changeDescription { $0.with(error) } }
 
     package func arm(_ change: (inout RunHandlers) -> Void) {
         state.withLock { change(&$0.armed) }
@@ -102,6 +102,9 @@ public final class Request<Value: Sendable>: Sendable {
     }
 
     // MARK: Reading
+
+    /// The URL that a start now would ask, without redirects; as it was given where it cannot be asked.
+    public var url: String { prepared().url.string }
 
     /// The latest run, if the request was ever started.
     package var last: RunDriver? { state.withLock { $0.last } }

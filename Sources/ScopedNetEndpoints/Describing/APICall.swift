@@ -29,8 +29,9 @@ public struct APICall: Sendable {
     /// The content that is sent.
     public var body: Body
 
-    /// True where the path is a URL of its own, and no base is put before it.
+    /// True where the path names a server of its own, by a URL or as `//host/…` (RFC 3986 section 4.2), and so goes elsewhere than to the base.
     public var isAbsolute: Bool {
+        if path.hasPrefix("//") { return true }
         guard let colon = path.utf8.firstIndex(of: UInt8(ascii: ":")), colon > path.startIndex, path[colon...].hasPrefix("://") else {
             return false
         }
@@ -42,5 +43,29 @@ public struct APICall: Sendable {
             default: false
             }
         }
+    }
+
+    /// Takes those values out of the query that a link has already: what `adapt` adds to each call, the server has put into it.
+    mutating func removeQuery(of link: String) {
+        guard let question = link.utf8.firstIndex(of: UInt8(ascii: "?")) else { return }
+        let end = link[question...].utf8.firstIndex(of: UInt8(ascii: "#")) ?? link.endIndex
+        for part in link[question..<end].dropFirst().split(separator: "&" as Character) {
+            query[Self.decoded(part.utf8.prefix { $0 != UInt8(ascii: "=") })] = nil
+        }
+    }
+
+    /// The text of a name in a query (RFC 3986 section 2.1).
+    private static func decoded(_ name: Substring.UTF8View) -> String {
+        var (bytes, rest) = ([UInt8](), name[...])
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(String(Substring(digits)), radix: 16) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

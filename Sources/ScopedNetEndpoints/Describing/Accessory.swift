@@ -70,23 +70,22 @@ final class AccessorySpan: Sendable {
     private let accessory: Accessory
     private let life = Life()
     private let hasBegun = Atomic<Bool>(false)
-    private let content = Lock<(operation: ScopedOperation?, scope: DeallocBag?)>((nil, nil))
+    private let operation = Lock<ScopedOperation?>(nil)
 
     init(_ accessory: Accessory) { self.accessory = accessory }
 
-    /// Says that the call begins; once. Without a bag it belongs to that of the task, as the call does.
+    /// Says that the call begins; once.
     ///
     /// - Returns: false where it has begun before.
     func begin(in bag: DeallocBag?, of session: Session, fileID: StaticString, line: Int) -> Bool {
         guard !hasBegun.exchange(true, ordering: .relaxed) else { return false }
-        let (life, scope) = (life, bag == nil ? DeallocBag.childOfTask(fileID: fileID, line: line) : nil)
-        let didStop = accessory.callback.map { (_: ScopedOperation.Outcome) -> Accessory.Event? in
+        let didStop = accessory.callback.map { [life] (_: ScopedOperation.Outcome) -> Accessory.Event? in
             life.pass(from: [.begun, .stopping], to: .over) ? .didStop : nil
         }
-        let operation = ScopedOperation(in: bag ?? scope, of: session, onEnd: didStop, fileID: fileID, line: line)
-        content.withLock { $0 = (operation, scope) }
+        let operation = ScopedOperation(in: bag, of: session, onEnd: didStop, fileID: fileID, line: line)
+        self.operation.withLock { $0 = operation }
         operation.send(
-            (), to: accessory.callback.map { () -> Accessory.Event? in life.pass(from: [.ready], to: .begun) ? .willStart : nil })
+            (), to: accessory.callback.map { [life] () -> Accessory.Event? in life.pass(from: [.ready], to: .begun) ? .willStart : nil })
         return true
     }
 
@@ -96,12 +95,11 @@ final class AccessorySpan: Sendable {
     }
 
     /// Says that the call has a result.
-    func stop() { content.withLock { $0.operation }?.send((), to: willStop(Void.self)) }
+    func stop() { operation.withLock { $0 }?.send((), to: willStop(Void.self)) }
 
     /// Says that the call is over.
     func end() {
-        let operation = content.withLock { $0.operation }
-        operation?.finish()
+        operation.withLock { $0 }?.finish()
     }
 }
 
@@ -135,14 +133,15 @@ struct AccessorySpans: Sendable {
         return copy
     }
 
+    var isEmpty: Bool { spans.isEmpty }
+
     init(_ accessories: [Accessory] = []) { for accessory in accessories { add(accessory) } }
 
-    @discardableResult
-    mutating func add(_ accessory: Accessory) -> AccessorySpan {
-        let span = AccessorySpan(accessory)
+    mutating func add(_ accessory: Accessory) { add(AccessorySpan(accessory)) }
+
+    mutating func add(_ span: AccessorySpan) {
         spans.append(span)
         end?.add(span)
-        return span
     }
 
     /// - Returns: false where they have begun before.

@@ -17,7 +17,7 @@ public struct EndpointDestination<Value: Sendable>: Sendable {
         guard let file, let take else { return nil }
         let request = session.download(call.path, to: file, query: call.query, headers: call.headers, fileID: fileID, line: line)
         guard call.method == .get, call.requestBody == nil else {
-            return take(request.onRequest { _ in throw NetworkError.refused(DownloadRefusal()) })
+            return take(request.refused(with: .refused(DownloadRefusal())))
         }
         return take(request)
     }

@@ -39,12 +39,13 @@ extension APIClient {
         let slots = endpoints.map { _ in Slot<Result<E.Value, Service.Failure>>() }
         let members = zip(endpoints, slots).map { endpoint, slot in
             BatchMember<Service.Failure>(endpoint: "\(E.self)") { [self] bag in
-                do throws(Service.Failure) {
+                do throws(CallFailure<Service.Failure>) {
                     slot.put(.success(try await sendMember(endpoint, in: bag)))
                     return nil
                 } catch {
-                    slot.put(.failure(error))
-                    return error
+                    slot.put(.failure(error.error))
+                    // Each result is told, that of a call that was cancelled, too.
+                    return CallFailure(error: error.error, isCancelled: false)
                 }
             }
         }
@@ -56,7 +57,7 @@ extension APIClient {
     /// Makes a chain, to which steps are added before its start and while it runs.
     public func chain() -> Chain<Service> { Chain(self, accessories: service.allAccessories) }
 
-    func sendMember<E: Endpoint>(_ endpoint: E, in bag: DeallocBag) async throws(Service.Failure) -> E.Value {
+    func sendMember<E: Endpoint>(_ endpoint: E, in bag: DeallocBag) async throws(CallFailure<Service.Failure>) -> E.Value {
         try await member(endpoint, in: bag, fileID: #fileID, line: #line).value
     }
 
@@ -64,7 +65,7 @@ extension APIClient {
 
     private func batchMember<E: Endpoint>(_ endpoint: E, _ slot: Slot<E.Value>) -> BatchMember<Service.Failure> {
         BatchMember(endpoint: "\(E.self)") { [self] bag in
-            do throws(Service.Failure) {
+            do throws(CallFailure<Service.Failure>) {
                 slot.put(try await sendMember(endpoint, in: bag))
                 return nil
             } catch { return error }

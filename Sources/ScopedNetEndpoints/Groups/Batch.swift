@@ -147,16 +147,21 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
         private func begin(_ index: Int) {
             let member = batch.members[index]
             operation.steps.task { [self] in
-                let error = await member.send(operation.steps)
-                if let error { errors.withLock { $0[index] = error } }
-                take { batch.machine.withLock { $0.memberEnded(index, failed: error != nil) } }
+                let failure = await member.send(operation.steps)
+                // One that was cancelled by itself, such as by an interceptor, takes the whole with it: there is nothing to tell.
+                if failure?.isCancelled == true {
+                    operation.cancel()
+                    return
+                }
+                if let failure { errors.withLock { $0[index] = failure.error } }
+                take { batch.machine.withLock { $0.memberEnded(index, failed: failure != nil) } }
             }
         }
     }
 }
 
-/// One call of a batch. It leaves its value where the batch finds it, and returns its error.
+/// One call of a batch. It leaves its value where the batch finds it, and returns its failure.
 struct BatchMember<Failure: Error>: Sendable {
     let endpoint: String
-    let send: @Sendable (DeallocBag) async -> Failure?
+    let send: @Sendable (DeallocBag) async -> CallFailure<Failure>?
 }

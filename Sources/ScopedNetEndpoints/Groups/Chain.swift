@@ -193,13 +193,18 @@ public final class Chain<Service: APIService>: Sendable {
                 // A task that was cancelled before it began runs all the same.
                 guard operation.isRunning else { return }
                 let ending = await step.run(context, client, operation.steps)
+                // One that was cancelled by itself, such as by an interceptor, takes the whole with it: there is nothing to tell.
+                if case .cancelled = ending {
+                    operation.cancel()
+                    return
+                }
                 take { context.decide { $0.stepEnded(index, note(ending)) } }
             }
         }
 
         private func note(_ ending: ChainContext<Service>.Ending) -> ChainMachine.Ending {
             switch ending {
-            case .skipped: return .skipped
+            case .skipped, .cancelled: return .skipped
             case .failure(let error):
                 left.withLock { $0.failure = error }
                 return .failed

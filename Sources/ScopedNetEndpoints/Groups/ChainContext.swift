@@ -8,6 +8,8 @@ public final class ChainContext<Service: APIService>: Sendable {
         /// With the call of the step's closure, where it has one.
         case value((@Sendable (ScopedOperation) -> Void)?)
         case failure(Service.Failure)
+        /// By somebody else than the chain.
+        case cancelled
     }
 
     struct Step: Sendable {
@@ -93,12 +95,12 @@ extension ChainContext.Step {
         _ endpoint: E, _ name: String, _ closure: Callback<ChainStep<Service, E.Value>>?, _ context: ChainContext<Service>,
         _ client: APIClient<Service>, _ bag: DeallocBag
     ) async -> ChainContext<Service>.Ending {
-        do throws(Service.Failure) {
+        do throws(CallFailure<Service.Failure>) {
             let value = try await client.sendMember(endpoint, in: bag)
             context.note(value, of: E.self, name: name)
             guard let closure else { return .value(nil) }
             return .value { $0.send(ChainStep(context: context, name: name, value: value), to: closure) }
-        } catch { return .failure(error) }
+        } catch { return error.isCancelled ? .cancelled : .failure(error.error) }
     }
 }
 

@@ -30,7 +30,7 @@ public final class LoginSource: Sendable {
         var logins = 0
         var waiters: [UInt64: Waiter] = [:]
         /// The one under way, with its number.
-        var task: (number: UInt64, task: Task<Void, Never>?)?
+        var task: (number: UInt64, task: Task<Void, Never>)?
         /// One that was given up, and may take its time to end.
         var previous: Task<Void, Never>?
         var last: UInt64 = 0
@@ -76,7 +76,7 @@ public final class LoginSource: Sendable {
         prepare: @escaping @Sendable (inout InterceptedRequest) -> Void = { _ in },
         isNeeded: @escaping @Sendable (InterceptedResponse) -> Bool
     ) -> any Interceptor {
-        LoginInterceptor(gate: self, prepare: prepare, isNeeded: isNeeded)
+        LoginInterceptor(source: self, prepare: prepare, isNeeded: isNeeded)
     }
 
     /// Makes the answer to a challenge (401) of any kind of request, streams and downloads among them, for `RequestOptions.authentication`.
@@ -92,13 +92,15 @@ public final class LoginSource: Sendable {
             do { try await login() } catch { return .cancel(error) }
             guard let fresh = await credential() else { return .deliver }
             return .use(fresh)
-        }
+        }.except(where: { [self] in isLogin })
     }
 
     var isLogin: Bool { Self.inLoginOf.contains(ObjectIdentifier(self)) }
     var logins: Int { state.withLock { $0.logins } }
 
     func login(after logins: Int) async throws {
+        // It would wait for itself.
+        if isLogin { return }
         let id = state.withLock { state in
             state.last += 1
             return state.last
@@ -112,48 +114,39 @@ public final class LoginSource: Sendable {
     }
 
     private func enter(_ id: UInt64, after logins: Int, _ waiter: Waiter) {
-        let (isOver, begins) = state.withLock { state -> (Bool, UInt64?) in
+        let sources = Self.inLoginOf + [ObjectIdentifier(self)]
+        let isOver = state.withLock { state in
             // It has happened since.
-            if state.logins > logins { return (true, nil) }
+            if state.logins > logins { return true }
             state.waiters[id] = waiter
-            guard state.task == nil else { return (false, nil) }
-            state.task = (id, nil)
-            return (false, id)
+            guard state.task == nil else { return false }
+            // Under the lock: a moment later it could have been given up, and nobody would know of it.
+            state.task = (id, begin(id, behind: state.previous, after: state.logins, sources))
+            state.previous = nil
+            return false
         }
         if isOver { return waiter.resume(returning: .success(())) }
-        if let begins { begin(begins) }
         // A cancel that came before this has found nobody.
         if Task.isCancelled { leave(id) }
     }
 
-    private func begin(_ number: UInt64) {
-        let (previous, logins) = state.withLock { state in
-            defer { state.previous = nil }
-            return (state.previous, state.logins)
-        }
-        let gates = Self.inLoginOf + [ObjectIdentifier(self)]
-        // Detached: it belongs to no bag. That of the first who needs it may end while others wait.
-        let task = Task.detached { [self] in
+    /// Detached: it belongs to no bag. That of the first who needs it may end while others wait.
+    private func begin(
+        _ number: UInt64, behind previous: Task<Void, Never>?, after logins: Int, _ sources: [ObjectIdentifier]
+    ) -> Task<Void, Never> {
+        Task.detached { [self] in
             // One that was given up may still show its dialog, and may even succeed.
             await previous?.value
             if self.logins > logins { return end(number, .success(())) }
+            // Given up before it began: it shows none.
+            if Task.isCancelled { return }
             let result: Result<Void, any Error>
             do {
-                try await Self.$inLoginOf.withValue(gates) { try await logIn() }
+                try await Self.$inLoginOf.withValue(sources) { try await logIn() }
                 result = .success(())
             } catch { result = .failure(error) }
             end(number, result)
         }
-        let isOver = state.withLock { state in
-            guard state.task?.number == number else {
-                if state.task == nil { state.previous = task }
-                return true
-            }
-            state.task = (number, task)
-            return false
-        }
-        // It was given up, or is over already.
-        if isOver { task.cancel() }
     }
 
     private func leave(_ id: UInt64) {
@@ -183,19 +176,22 @@ public final class LoginSource: Sendable {
 
 /// Sends a call again after the login that it needs.
 private struct LoginInterceptor: Interceptor {
-    let gate: LoginSource
+    let source: LoginSource
     let prepare: @Sendable (inout InterceptedRequest) -> Void
     let isNeeded: @Sendable (InterceptedResponse) -> Bool
 
     func intercept(
         _ request: InterceptedRequest, context: InterceptedRequest.Context, next: InterceptedRequest.Next
     ) async throws -> InterceptedResponse {
+        var request = request
         for _ in 0..<2 {
-            let logins = gate.logins
+            let logins = source.logins
             let response = try await send(request, next)
             // Requests of the login itself do not wait for it.
-            guard isNeeded(response), !gate.isLogin else { return response }
-            try await gate.login(after: logins)
+            guard isNeeded(response), !source.isLogin else { return response }
+            try await source.login(after: logins)
+            // A refusal that could be stored was.
+            if request.headers[.cacheControl] == nil { request.headers[.cacheControl] = "no-cache" }
         }
         return try await send(request, next)
     }

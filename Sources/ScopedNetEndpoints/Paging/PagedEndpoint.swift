@@ -35,6 +35,8 @@ public struct NextPage<E: PagedEndpoint>: Sendable {
         let endpoint: E
         /// As a server linked to it: the endpoint's own query is part of it.
         var link: String?
+        /// The server that was asked for this page, before redirects.
+        var origin: RequestURL.Origin?
         /// The server's way leads where nobody may go.
         var refusal: NetworkError?
         /// The name of this place, where the server gives one; to know it again.
@@ -43,18 +45,23 @@ public struct NextPage<E: PagedEndpoint>: Sendable {
     }
 
     private let place: @Sendable (Place, Response<E.Value>) -> Place?
+    /// True where the server names URLs, which have to be of the server that was asked.
+    let followsLinks: Bool
 
     /// Makes a way of your own: the endpoint of the next page, from that of this one and its response; nil where this is the last.
     public init(_ next: @escaping @Sendable (E, Response<E.Value>) -> E?) {
         place = { place, response in next(place.endpoint, response).map { Place(endpoint: $0) } }
+        followsLinks = false
     }
 
-    private init(place: @escaping @Sendable (Place, Response<E.Value>) -> Place?) { self.place = place }
+    private init(followsLinks: Bool = false, place: @escaping @Sendable (Place, Response<E.Value>) -> Place?) {
+        (self.followsLinks, self.place) = (followsLinks, place)
+    }
 
     /// The place behind this one; nil where there is none, and where the server leads round in a circle.
     func following(_ place: Place, _ response: Response<E.Value>) -> Place? {
         guard var next = self.place(place, response) else { return nil }
-        next.trail = place.trail
+        (next.trail, next.origin) = (place.trail, place.origin)
         return next.trail.passes(next.mark) ? next : nil
     }
 
@@ -96,17 +103,20 @@ public struct NextPage<E: PagedEndpoint>: Sendable {
 
     /// Follows the `Link` field of relation type `next` (RFC 8288), which the last page lacks. A way that leads round in a circle ends there, too.
     ///
-    /// The link is asked without the query of the endpoint, and with its method, fields and options. One to another origin than that of the page would get
-    /// the fields of the service, credentials among them: it is not asked, and the next page is the error `badResponse`.
+    /// The link is asked without the query of the endpoint, and with its method, fields and options. One to another origin than the page was asked of, redirects aside,
+    /// would get the fields of the service, credentials among them: it is not asked, and the next page is the error `badResponse`.
     public static var link: NextPage {
-        NextPage(place: { place, response in
+        NextPage(followsLinks: true) { place, response in
             guard let target = response.head.link("next"), let base = try? RequestURL(response.url),
                 let url = try? RequestURL(target, relativeTo: base), url.string != response.url
             else { return nil }
             var next = Place(endpoint: place.endpoint, link: url.string, mark: url.string)
-            if url.origin != base.origin { next.refusal = .badResponse("the next page is on another server, \(url.origin)") }
+            // A redirect has left the credentials behind, and the link would bring them there: what counts is the server that was asked.
+            if url.origin != place.origin ?? base.origin {
+                next.refusal = .badResponse("the next page is on another server, \(url.origin)")
+            }
             return next
-        })
+        }
     }
 }
 

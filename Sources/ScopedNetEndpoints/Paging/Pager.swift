@@ -43,13 +43,13 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
     private let first: E
     private let state: Lock<State>
     private let ids = Atomic<UInt64>(0)
-    /// Ends what is on its way when the pager goes.
-    private let fetches: DeallocBag
+    /// Ends what is on its way when the pager goes, or its owner's bag.
+    private let scope: PagerScope
 
-    init(_ client: APIClient<Service>, _ first: E, fetchesAhead: Bool, in bag: DeallocBag?) {
+    init(_ client: APIClient<Service>, _ first: E, fetchesAhead: Bool, scope: PagerScope) {
         self.client = client
         self.first = first
-        fetches = bag.map { $0.child(label: $0.label) } ?? DeallocBag()
+        self.scope = scope
         state = Lock(State(machine: PageMachine(fetchesAhead: fetchesAhead), place: NextPage<E>.Place(endpoint: first)))
     }
 
@@ -62,12 +62,12 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (waiter: Waiter) in
                 // A cancel that came before this finds nobody who waits.
-                if Task.isCancelled || fetches.isEnded { waiter.resume(returning: nil) } else { ask(id, waiter) }
+                if Task.isCancelled || scope.isEnded { waiter.resume(returning: nil) } else { ask(id, waiter) }
             }
         } onCancel: {
             leave(id)
         }
-        guard let result else { throw client.service.failure(of: first, .cancelled(fetches.isEnded ? .ownerReleased : .taskCancelled)) }
+        guard let result else { throw client.service.failure(of: first, .cancelled(scope.isEnded ? .ownerReleased : .taskCancelled)) }
         return try result.get()
     }
 
@@ -159,7 +159,7 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
 
     private func fetch(_ number: Int, _ place: NextPage<E>.Place, index: Int) {
         // Not the pager: it may go while a page is on its way.
-        let task = fetches.task { [client, weak self] in
+        let task = scope.bag.task { [client, weak self] in
             let (result, following) = await Self.fetch(place, index: index, client)
             self?.fetched(number, result, following: following)
         }
@@ -175,14 +175,18 @@ public final class Pager<Service: APIService, E: PagedEndpoint>: Sendable {
     private static func fetch(
         _ place: NextPage<E>.Place, index: Int, _ client: APIClient<Service>
     ) async -> (Fetched, NextPage<E>.Place?) {
-        let endpoint = place.endpoint
+        let (endpoint, way) = (place.endpoint, place.endpoint.nextPage)
         if let refusal = place.refusal { return (.failure(client.service.failure(of: endpoint, refusal)), nil) }
-        do throws(Service.Failure) {
-            let response = try await client.response(to: endpoint, link: place.link, in: nil)
-            let following = endpoint.nextPage.following(place, response)
+        do throws(CallFailure<Service.Failure>) {
+            let response = try await client.reply(to: endpoint, link: place.link, in: nil)
+            var place = place
+            if way.followsLinks, place.origin == nil {
+                place.origin = (try? RequestURL(client.request(endpoint, link: place.link, fileID: #fileID, line: #line).url))?.origin
+            }
+            let following = way.following(place, response)
             let page = Page<E>(
                 index: index, elements: endpoint.elements(of: response.value), response: response, isLast: following == nil)
             return (.success(page), following)
-        } catch { return (.failure(error), nil) }
+        } catch { return (.failure(error.error), nil) }
     }
 }

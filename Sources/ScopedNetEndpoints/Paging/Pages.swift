@@ -6,23 +6,21 @@ public struct Pages<Service: APIService, E: PagedEndpoint>: AsyncSequence, Senda
     let endpoint: E
     let fetchesAhead: Bool
     /// Ends with the owner's bag, which a sequence that somebody iterates over must not keep alive.
-    let scope: DeallocBag
+    let scope: PagerScope
 
     /// The elements of all pages, one after the other.
     public var elements: PageElements<Service, E> { PageElements(pages: self) }
 
     /// Begins with the first page.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(pager: Pager(client, endpoint, fetchesAhead: fetchesAhead, in: scope), scope: scope)
+        AsyncIterator(pager: Pager(client, endpoint, fetchesAhead: fetchesAhead, scope: scope.another()))
     }
 
     /// The pages of one iteration. Dropping it takes back a page that is on its way.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var pager: Pager<Service, E>?
-        /// The sequence may be gone by now.
-        private let scope: DeallocBag
 
-        init(pager: Pager<Service, E>, scope: DeallocBag) { (self.pager, self.scope) = (pager, scope) }
+        init(pager: Pager<Service, E>) { self.pager = pager }
 
         /// Returns the next page; nil behind the last one, and behind an error.
         public mutating func next() async throws(Service.Failure) -> Page<E>? { try await next(isolation: nil) }
@@ -83,11 +81,11 @@ extension APIClient {
     ///   - bag: ends it, too: whoever waits gets the error of a cancelled call. Default: none.
     /// - Returns: the sequence; nothing is sent before it is iterated over.
     public func pages<E: PagedEndpoint>(of endpoint: E, prefetching: Bool = false, in bag: DeallocBag? = nil) -> Pages<Service, E> {
-        Pages(client: self, endpoint: endpoint, fetchesAhead: prefetching, scope: bag.map { $0.child(label: $0.label) } ?? DeallocBag())
+        Pages(client: self, endpoint: endpoint, fetchesAhead: prefetching, scope: PagerScope(in: bag))
     }
 
     /// Makes a list that is loaded as a view asks for more; parameters as for ``pages(of:prefetching:in:)``.
     public func pager<E: PagedEndpoint>(of endpoint: E, prefetching: Bool = false, in bag: DeallocBag? = nil) -> Pager<Service, E> {
-        Pager(self, endpoint, fetchesAhead: prefetching, in: bag)
+        Pager(self, endpoint, fetchesAhead: prefetching, scope: PagerScope(in: bag))
     }
 }

@@ -80,15 +80,20 @@ public final class Poll<Service: APIService, E: Endpoint>: Sendable {
         while operation.isRunning {
             let step: PollMachine.Step
             let answer: Result<E.Value, Service.Failure>
-            do throws(Service.Failure) {
-                let value = try await client.send(endpoint, in: operation.steps)
+            do throws(CallFailure<Service.Failure>) {
+                let value = try await client.reply(to: endpoint, in: operation.steps).value
                 answer = .success(value)
                 // After a cancel nothing is asked.
                 guard operation.isRunning else { return }
                 if let callback = callbacks.value { operation.send(value, to: callback) }
                 step = machine.answered(isLast: isLast(value))
             } catch {
-                answer = .failure(error)
+                // One that was cancelled by itself, such as by an interceptor, ends the whole: there is nothing to tell.
+                if error.isCancelled {
+                    operation.cancel()
+                    return
+                }
+                answer = .failure(error.error)
                 step = machine.failed()
             }
             switch (step, answer) {

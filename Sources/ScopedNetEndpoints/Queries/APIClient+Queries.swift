@@ -7,7 +7,7 @@ extension APIClient {
     public func observe<E: QueryEndpoint>(_ endpoint: E) -> QueryObservation<Service, E> { QueryObservation(self, endpoint) }
 
     /// The value of a query that is there, with the edits that are under way; nil where there is none. Asks nobody.
-    public func queryValue<E: QueryEndpoint>(of endpoint: E) -> E.Value? { queries.known(endpoint)?.value }
+    public func queryValue<E: QueryEndpoint>(of endpoint: E) -> E.Value? { queries.known(endpoint, session)?.value }
 
     /// Sets the value of a query, as if it had come from the server.
     public func setQueryValue<E: QueryEndpoint>(_ value: E.Value, of endpoint: E) {
@@ -15,7 +15,7 @@ extension APIClient {
     }
 
     /// Has the query of an endpoint asked for again: at once where somebody looks at it, else when somebody does.
-    public func invalidate<E: QueryEndpoint>(_ endpoint: E) { queries.known(endpoint)?.invalidate(self) }
+    public func invalidate<E: QueryEndpoint>(_ endpoint: E) { queries.known(endpoint, session)?.invalidate(self) }
 
     /// Has all queries with one of these tags asked for again, each once.
     public func invalidate(tags: Set<QueryTag>) { for entry in queries.tagged(tags) { entry.invalidate(self) } }

@@ -24,7 +24,8 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
         /// Without the edits that are under way.
         var value: E.Value?
         var error: Service.Failure?
-        var edits: [(id: UInt64, apply: Edit)] = []
+        /// In the order in which they were made. One that succeeded before an earlier one has ended stays in its place until then.
+        var edits: [(id: UInt64, apply: Edit, isKept: Bool)] = []
         var pendingEdits = 0
         var updated: Duration?
         /// Since when nobody looks at it.
@@ -91,7 +92,7 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
     /// - Returns: false where it is gone: ask for another one.
     func set(_ value: E.Value, _ client: APIClient<Service>) -> Bool {
         take(client) { state in
-            state.machine.changed()
+            state.machine.set()
             return [.set(value), .publish]
         }
     }
@@ -147,20 +148,24 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
         case .machine(.accept, let result):
             _ = replaceFetch(nil)
             if let result { accept(result, ScopedOperation.now(of: client.session)) }
+        case .machine(.ignore, _): _ = replaceFetch(nil)
         case .set(let value): accept(.success(value), ScopedOperation.now(of: client.session))
-        case .add(let id, let edit): state.withLock { $0.edits.append((id, edit)) }
+        case .add(let id, let edit): state.withLock { $0.edits.append((id, edit, false)) }
         case .keep(let id): keep(id)
-        case .drop(let id): removeEdit(id)
+        case .drop(let id): drop(id)
         case .publish: publish()
         }
     }
 
     private func accept(_ result: Result<E.Value, Service.Failure>, _ now: Duration) {
         // Old values are let go outside the lock.
-        let old = state.withLock { state -> (E.Value?, Service.Failure?) in
-            let old = (state.value, state.error)
+        let old = state.withLock { state in
+            let old = (state.value, state.error, state.edits)
             switch result {
-            case .success(let value): (state.value, state.error, state.updated) = (value, nil, now)
+            case .success(let value):
+                (state.value, state.error, state.updated) = (value, nil, now)
+                // The server has known of them: an answer from before them does not count.
+                state.edits.removeAll(where: \.isKept)
             case .failure(let error): state.error = error
             }
             return old
@@ -169,25 +174,37 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
     }
 
     private func keep(_ id: UInt64) {
-        let (value, edit) = state.withLock { state in (state.value, state.edits.first { $0.id == id }?.apply) }
-        // The value is changed by steps alone, of which this is the only one.
-        let edited = edit.flatMap { edit in value.map(edit) }
+        state.withLock { state in
+            guard let index = state.edits.firstIndex(where: { $0.id == id }) else { return }
+            state.edits[index].isKept = true
+            state.pendingEdits -= 1
+        }
+        fold()
+    }
+
+    private func drop(_ id: UInt64) {
         let old = state.withLock { state in
-            defer { if let edited { state.value = edited } }
-            return state.value
+            let old = state.edits
+            if old.contains(where: { $0.id == id && !$0.isKept }) { state.pendingEdits -= 1 }
+            state.edits.removeAll { $0.id == id }
+            return old
         }
         // Let go outside the lock.
         _ = old
-        removeEdit(id)
+        fold()
     }
 
-    private func removeEdit(_ id: UInt64) {
+    /// Makes the edits that are kept, and have no other before them, part of the value.
+    private func fold() {
+        let (before, kept) = state.withLock { state in (state.value, state.edits.prefix(while: \.isKept)) }
+        if kept.isEmpty { return }
+        // The value and the edits are changed by steps alone, of which this is the only one.
+        let edited = before.map { value in kept.reduce(value) { $1.apply($0) } }
         let old = state.withLock { state in
-            defer {
-                if state.edits.contains(where: { $0.id == id }) { state.pendingEdits -= 1 }
-                state.edits.removeAll { $0.id == id }
-            }
-            return state.edits
+            let old = (state.value, state.edits)
+            if let edited { state.value = edited }
+            state.edits.removeFirst(kept.count)
+            return old
         }
         _ = old
     }
@@ -197,7 +214,7 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
             (state.value, state.error, state.edits, state.machine.isFetching, Array(state.observers.values))
         }
         let edited = value.map { value in edits.reduce(value) { $1.apply($0) } }
-        return (Snapshot(value: edited, error: error, isFetching: isFetching, isEdited: !edits.isEmpty), observers)
+        return (Snapshot(value: edited, error: error, isFetching: isFetching, isEdited: edits.contains { !$0.isKept }), observers)
     }
 
     private func publish() {
@@ -208,12 +225,16 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
     private func fetch(_ number: Int, _ client: APIClient<Service>) {
         let bag = DeallocBag(label: "query \(E.self)")
         _ = replaceFetch(bag)
-        bag.task { [self, endpoint] in
-            let result: Result<E.Value, Service.Failure>
-            do throws(Service.Failure) { result = .success(try await client.send(endpoint)) } catch { result = .failure(error) }
-            var succeeded = false
-            if case .success = result { succeeded = true }
-            _ = take(client) { state in Self.steps(state.machine.fetched(number, succeeded: succeeded), result) + [.publish] }
+        bag.task { [self] in
+            let (result, ending) = await answer(client)
+            _ = take(client) { state in Self.steps(state.machine.fetched(number, ending), result) + [.publish] }
+        }
+    }
+
+    private func answer(_ client: APIClient<Service>) async -> (Result<E.Value, Service.Failure>?, QueryMachine.Ending) {
+        do throws(CallFailure<Service.Failure>) { return (.success(try await client.reply(to: endpoint, in: nil).value), .succeeded) } catch
+        {
+            return error.isCancelled ? (nil, .cancelled) : (.failure(error.error), .failed)
         }
     }
 

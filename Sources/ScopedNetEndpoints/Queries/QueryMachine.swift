@@ -8,6 +8,15 @@ struct QueryMachine: Hashable, Sendable {
         case abandon
         /// The answer counts.
         case accept
+        /// It does not.
+        case ignore
+    }
+
+    /// The end of a request.
+    enum Ending: Hashable, Sendable {
+        case succeeded, failed
+        /// By somebody else than the query: nothing is told of it.
+        case cancelled
     }
 
     private(set) var observers = 0
@@ -18,6 +27,8 @@ struct QueryMachine: Hashable, Sendable {
     private(set) var isInvalid = false
     /// It was invalidated while a request was under way.
     private var followsUp = false
+    /// Its value was changed here while a request was under way: what that brings may be older.
+    private var isOutdated = false
 
     var isFetching: Bool { fetch != nil }
 
@@ -30,7 +41,7 @@ struct QueryMachine: Hashable, Sendable {
         guard observers > 0 else { return [] }
         observers -= 1
         guard observers == 0, fetch != nil else { return [] }
-        (fetch, followsUp) = (nil, false)
+        (fetch, followsUp, isOutdated) = (nil, false, false)
         return [.abandon]
     }
 
@@ -43,21 +54,24 @@ struct QueryMachine: Hashable, Sendable {
         return observers > 0 ? begin() : []
     }
 
-    /// Its value was changed here: an answer that is under way may be older.
-    mutating func changed() { if fetch != nil { followsUp = true } }
+    /// Its value was changed here: an answer that is under way may be older, and does not count.
+    mutating func changed() { if fetch != nil { (followsUp, isOutdated) = (true, true) } }
+
+    /// Its value was set here, as good as the server's.
+    mutating func set() {
+        changed()
+        isInvalid = false
+    }
 
     /// The network is back: what is not fresh is asked for, where somebody looks at it.
     mutating func refresh(isFresh: Bool) -> [Step] { observers > 0 && !(isFresh && !isInvalid) ? begin() : [] }
 
-    mutating func fetched(_ number: Int, succeeded: Bool) -> [Step] {
+    mutating func fetched(_ number: Int, _ ending: Ending) -> [Step] {
         guard fetch == number else { return [] }
-        fetch = nil
-        if followsUp {
-            followsUp = false
-            return [.accept] + begin()
-        }
-        if succeeded { isInvalid = false }
-        return [.accept]
+        let (counts, again) = (ending != .cancelled && !isOutdated, followsUp)
+        (fetch, followsUp, isOutdated) = (nil, false, false)
+        if ending == .succeeded, !again { isInvalid = false }
+        return [counts ? .accept : .ignore] + (again ? begin() : [])
     }
 
     private mutating func begin() -> [Step] {

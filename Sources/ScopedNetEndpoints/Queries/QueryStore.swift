@@ -21,13 +21,14 @@ final class QueryStore<Service: APIService>: Sendable {
     /// Uses the query of an endpoint, made where there is none, until `use` says that it is not gone.
     func with<E: QueryEndpoint>(_ endpoint: E, _ session: Session, _ use: (QueryEntry<Service, E>) -> Bool) {
         let now = ScopedOperation.now(of: session)
-        sweep(now, except: endpoint.hashValue)
+        sweep(now)
         // One that somebody lets go of in between is not used: the next one is.
         while !use(entry(endpoint, now)) { retire(now, in: endpoint.hashValue) }
     }
 
-    func known<E: QueryEndpoint>(_ endpoint: E) -> QueryEntry<Service, E>? {
+    func known<E: QueryEndpoint>(_ endpoint: E, _ session: Session) -> QueryEntry<Service, E>? {
         let hash = endpoint.hashValue
+        retire(ScopedOperation.now(of: session), in: hash)
         let candidates = table.withLock { $0.entries[hash] ?? [] }
         return find(endpoint, in: candidates)
     }
@@ -60,8 +61,8 @@ final class QueryStore<Service: APIService>: Sendable {
     }
 
     /// Lets go of what nobody has looked at for too long.
-    private func sweep(_ now: Duration, except hash: Int) {
-        let hashes = table.withLock { table in table.entries.keys.filter { $0 != hash } }
+    private func sweep(_ now: Duration) {
+        let hashes = table.withLock { table in Array(table.entries.keys) }
         for hash in hashes { retire(now, in: hash) }
     }
 

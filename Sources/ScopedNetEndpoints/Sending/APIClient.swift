@@ -36,24 +36,9 @@ public final class APIClient<Service: APIService>: Sendable {
     public func response<E: Endpoint>(
         to endpoint: E, in bag: DeallocBag? = nil, accessories: [Accessory] = [], fileID: StaticString = #fileID, line: Int = #line
     ) async throws(Service.Failure) -> Response<E.Value> {
-        try await response(to: endpoint, link: nil, in: bag, accessories: accessories, fileID: fileID, line: line)
-    }
-
-    func response<E: Endpoint>(
-        to endpoint: E, link: String?, in bag: DeallocBag?, accessories: [Accessory] = [], fileID: StaticString = #fileID, line: Int = #line
-    ) async throws(Service.Failure) -> Response<E.Value> {
-        let spans = AccessorySpans(service.allAccessories + accessories)
-        spans.begin(in: bag, of: session, fileID: fileID, line: line)
-        defer { spans.end?.reach() }
-        let request = request(endpoint, link: link, fileID: fileID, line: line)
-        do throws(NetworkError) {
-            let response = try await request.response(in: bag, fileID: fileID, line: line)
-            spans.stop()
-            return response
-        } catch {
-            if !error.isCancelled { spans.stop() }
-            throw service.failure(of: endpoint, error)
-        }
+        do throws(CallFailure<Service.Failure>) {
+            return try await reply(to: endpoint, in: bag, accessories: accessories, fileID: fileID, line: line)
+        } catch { throw error.error }
     }
 
     /// Sends an endpoint, and reads the body of its response as it arrives: returns when the head is there. For lines, events and what has no end.
@@ -81,13 +66,32 @@ public final class APIClient<Service: APIService>: Sendable {
         } catch { throw service.failure(of: endpoint, error) }
     }
 
+    /// Sends an endpoint, and says of a failure whether it was a cancel. `link` is a URL that the server has named, in place of path and query.
+    func reply<E: Endpoint>(
+        to endpoint: E, link: String? = nil, in bag: DeallocBag?, accessories: [Accessory] = [], fileID: StaticString = #fileID,
+        line: Int = #line
+    ) async throws(CallFailure<Service.Failure>) -> Response<E.Value> {
+        let spans = AccessorySpans(service.allAccessories + accessories)
+        let scope = bag == nil && !spans.isEmpty ? DeallocBag.childOfTask(fileID: fileID, line: line) : nil
+        spans.begin(in: bag ?? scope, of: session, fileID: fileID, line: line)
+        defer { withExtendedLifetime(scope) { spans.end?.reach() } }
+        do throws(CallFailure<Service.Failure>) {
+            let response = try await member(endpoint, link: link, in: bag, fileID: fileID, line: line)
+            spans.stop()
+            return response
+        } catch {
+            if !error.isCancelled { spans.stop() }
+            throw error
+        }
+    }
+
     /// Sends an endpoint that is part of something greater, of which accessories hear as a whole.
     func member<E: Endpoint>(
-        _ endpoint: E, in bag: DeallocBag?, fileID: StaticString, line: Int
-    ) async throws(Service.Failure) -> Response<E.Value> {
-        let request = request(endpoint, fileID: fileID, line: line)
+        _ endpoint: E, link: String? = nil, in bag: DeallocBag?, fileID: StaticString, line: Int
+    ) async throws(CallFailure<Service.Failure>) -> Response<E.Value> {
+        let request = request(endpoint, link: link, fileID: fileID, line: line)
         do throws(NetworkError) { return try await request.response(in: bag, fileID: fileID, line: line) } catch {
-            throw service.failure(of: endpoint, error)
+            throw CallFailure(error: service.failure(of: endpoint, error), isCancelled: error.isCancelled)
         }
     }
 
@@ -116,25 +120,32 @@ public final class APIClient<Service: APIService>: Sendable {
     func request<E: Endpoint>(_ endpoint: E, link: String?, fileID: StaticString, line: Int) -> Request<E.Value> {
         let services = service.lineage
         var call = APICall(endpoint, services)
-        var refusal: (any Error)?
         do {
             try endpoint.validate()
             (call.query, call.body) = try endpoint.content.parameters()
             if let link { (call.path, call.query) = (link, [:]) }
             for service in services { try service.adapt(&call) }
-        } catch { refusal = error }
-        let base = Self.base(of: services, usesCDN: endpoint.usesCDN)
-        let request = make(endpoint, call, session(base), fileID: fileID, line: line).options { options in
-            options.userInfo[APICall.endpointKey] = endpoint
-            for service in services { service.configure(&options) }
-            endpoint.configure(&options)
+            if let link { call.removeQuery(of: link) }
+        } catch {
+            // Without its fields and its query, which may be wrong as well: it is refused for this alone.
+            (call.query, call.headers, call.body) = ([:], [:], .none)
+            let request = make(endpoint, call, in: services, fileID: fileID, line: line)
+            return request.refused(with: error as? NetworkError ?? .refused(error))
         }
-        if let refusal {
-            let error = refusal as? NetworkError ?? .refused(refusal)
-            return request.onRequest { _ in throw error }
-        }
+        let request = make(endpoint, call, in: services, fileID: fileID, line: line)
         let interceptors = services.flatMap(\.interceptors)
         return interceptors.isEmpty ? request : request.interceptors(call: interceptors)
+    }
+
+    private func make<E: Endpoint>(
+        _ endpoint: E, _ call: APICall, in services: [any APIService], fileID: StaticString, line: Int
+    ) -> Request<E.Value> {
+        let session = session(Self.base(of: services, usesCDN: endpoint.usesCDN))
+        return make(endpoint, call, session, fileID: fileID, line: line).options { options in
+            for service in services { service.configure(&options) }
+            endpoint.configure(&options)
+            options.userInfo[APICall.endpointKey] = endpoint
+        }
     }
 
     private func make<E: Endpoint>(

@@ -25,7 +25,7 @@ extension Session {
             request.url?.absoluteString ?? "", method: method ?? .get, headers: HeaderFields(fields.fields), body: RequestBody(request),
             decoder: decoder,
             fileID: fileID, line: line)
-        if let failure = fields.failure ?? Self.failure(of: request, method: method) { made.refuse(failure) }
+        if let failure = fields.failure ?? Self.failure(of: request, method: method) { _ = made.refused(with: failure) }
         return made.options { $0.adopt(request) }
     }
 

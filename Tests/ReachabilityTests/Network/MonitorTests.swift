@@ -48,8 +48,9 @@ struct MonitorTests {
             times.sort()
             looks.sort()
             print("ready: median \(times[10]), slowest \(times[19]); a look by hand \(looks[10])")
-            // Threads and descriptors of the monitor's own come to it. 5 ms is the bar on an idle machine.
-            #expect(times[10] <= looks[10] * 20)
+            // Threads and descriptors of the monitor's own come to it. The fastest of each: a start is many turns of two threads, which a busy machine
+            // stretches, and a look is one. 5 ms is the bar on an idle machine.
+            #expect(times[0] <= looks[0] * 20)
             if Environment.holdsBars { #expect(times[10] <= .milliseconds(5)) }
         }
     }

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    // S2-1, defects 51, 59
+    // S2-1, CT-6, defects 51, 59
     @Test(arguments: [1, 10, 255, 300, 5_000])
     func itsEndCancelsEveryMemberAndClosesAllGatesFirst(count: Int) async throws {
         try await withStage { session, stage in

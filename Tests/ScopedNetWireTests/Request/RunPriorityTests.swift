@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScopedNet
 
-/// ``Run/setPriority(_:)``, ``RequestAgent/run(id:)`` and ``RequestAgent/runs(tag:)``.
+/// ``Run/setPriority(_:)``, ``RequestAgent/run(id:)`` and ``RequestAgent/runs(tag:)`` (CT-6).
 @Suite(.leavesNothing, .timeLimit(.minutes(1))) struct RunPriorityTests {
     @Test func aRunThatWaitsIsMovedUpAndDown() async throws {
         try await withWire {

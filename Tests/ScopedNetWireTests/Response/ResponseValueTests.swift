@@ -49,7 +49,7 @@ import Testing
         #expect(!wasOnNetworkThread)
     }
 
-    /// SES-1: each of two decoders waits for the other, and no two calls of one queue are under way at once.
+    /// SES-1, defect 37: each of two decoders waits for the other, and no two calls of one queue are under way at once.
     @Test(.timeLimit(.minutes(1))) func valuesAreMadeSideBySideAndToldOneAfterTheOther() async throws {
         let (decoders, calls) = (Crowd(), Crowd())
         let arrivals = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
@@ -246,7 +246,7 @@ import Testing
         #expect(crowd.most == 1)
     }
 
-    /// YTK-3, defects 26, 47: two requests of one session are under way at once, each with a decoder of its own.
+    /// YTK-3, defects 26, 37, 47: two requests of one session are under way at once, each with a decoder of its own.
     @Test func aDecoderBelongsToItsRequest() async throws {
         try await withStage { session, stage in
             let texts = Trace()

@@ -8,9 +8,7 @@ import Testing
 @_spi(Transport) @testable import ScopedNet
 
 /// A file system that hangs: whoever writes to it waits, and nobody else.
-@Suite(
-    .leavesNothing(within: .seconds(40)), .serialized, .timeLimit(.minutes(3)),
-    .enabled(if: FreezableDisk.isAvailable, FreezableDisk.obstacle))
+@Suite(.leavesNothing(within: .seconds(40)), .serialized, .enabled(if: FreezableDisk.isAvailable, FreezableDisk.obstacle))
 struct FrozenDiskTests {
     private func withDisk(_ test: (FreezableDisk) async throws -> Void) async throws {
         let disk = try FreezableDisk()
@@ -64,7 +62,7 @@ struct FrozenDiskTests {
     }
 
     /// THR-1. Bodies that come while the disk hangs, some of them larger than what waits in memory.
-    @Test func aDiskThatHangsUnderDownloadsDelaysNobodyElse() async throws {
+    @Test(.timeLimit(.minutes(3))) func aDiskThatHangsUnderDownloadsDelaysNobodyElse() async throws {
         let sizes = [1_000, 300_000, 3_000_000, 9_000_000]
         try await withDisk { disk in
             try await withWire { wire async throws in
