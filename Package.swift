@@ -162,6 +162,10 @@ if !leanBuild {
             ],
             swiftSettings: settings
         ),
+        // Headers, memory and the decoders that are written in Swift; no product yet.
+        .target(name: "ScopedNetImages", dependencies: ["SystemSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "ScopedNetImagesTests", dependencies: ["CleanSlate", "ScopedNetImages"], exclude: ["Fixtures"], swiftSettings: settings),
         .target(
             name: "ScopedNetTracing",
             dependencies: [

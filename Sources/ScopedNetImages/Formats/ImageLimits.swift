@@ -1,0 +1,36 @@
+/// The most that a picture may ask of the machine, judged by its header before anything is allocated for its pixels.
+public struct ImageLimits: Sendable, Hashable {
+    /// The bytes of the file. Default: 64 MiB.
+    public var bodyBytes = 64 << 20
+    /// The bytes before width and height are known. Default: 1 MiB.
+    public var headerBytes = 1 << 20
+    /// The pixels of one frame. Default: 40 million.
+    public var pixels = 40_000_000
+    /// The bytes of all pixels that are held at a time, four for each. Default: 160 MiB.
+    public var decodedBytes = 160 << 20
+    /// The frames of an animation. Default: 500.
+    public var frames = 500
+    /// The scans of a progressive JPEG. Default: 500.
+    public var scans = 500
+
+    /// The default limits.
+    public static let standard = ImageLimits()
+
+    /// Makes the default limits.
+    public init() {}
+
+    /// Judges a header.
+    ///
+    /// - Parameters:
+    ///   - header: the header.
+    ///   - target: the size that is decoded to, where the decoder can; nil for the size stored.
+    /// - Throws: ``ImageError/exceeds(_:actual:most:)`` where it asks for more.
+    func check(_ header: ImageHeader, target: (width: Int, height: Int)? = nil) throws(ImageError) {
+        let (all, overflows) = header.width.multipliedReportingOverflow(by: header.height)
+        guard !overflows, all <= pixels else { throw .exceeds(.pixels, actual: overflows ? .max : all, most: pixels) }
+        let (width, height) = target ?? (header.width, header.height)
+        let (bytes, isTooMuch) = (width * height).multipliedReportingOverflow(by: 4)
+        guard !isTooMuch, bytes <= decodedBytes else { throw .exceeds(.decodedBytes, actual: isTooMuch ? .max : bytes, most: decodedBytes) }
+        if let count = header.frameCount, count > frames { throw .exceeds(.frames, actual: count, most: frames) }
+    }
+}
