@@ -115,6 +115,15 @@ import Testing
         }
     }
 
+    /// The others are cancelled after a failure: that is not the end of the batch, which has failed.
+    @Test func aCancelAfterAFailureIsNoEnd() {
+        var machine = BatchMachine(count: 3, limit: 2, collectsFailures: false)
+        #expect(!machine.isEnded(byCancelOf: 0))
+        #expect(machine.start() == [.begin(0), .begin(1)])
+        #expect(machine.isEnded(byCancelOf: 1) && !machine.isEnded(byCancelOf: 2) && !machine.isEnded(byCancelOf: 7))
+        #expect(machine.memberEnded(0, failed: true) == [.report(1), .fail(0)] && !machine.isEnded(byCancelOf: 1))
+    }
+
     @Test func anEmptyBatchCompletes() {
         var machine = BatchMachine(count: 0, limit: 4, collectsFailures: false)
         #expect(machine.start() == [.succeed])

@@ -257,7 +257,8 @@ import Testing
                     .start(in: bag)
             }
             await client.session.agent.waitUntilIdle()
-            #expect(lines.all == ["willStart", "didStop"] && bag.count == 0 && mock.exchanges.allSatisfy(\.isEnded))
+            let areEnded = await eventually { mock.exchanges.allSatisfy(\.isEnded) }
+            #expect(lines.all == ["willStart", "didStop"] && bag.count == 0 && areEnded)
             run.withLock { $0 = nil }
         }
     }

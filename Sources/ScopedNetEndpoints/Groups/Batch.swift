@@ -148,9 +148,10 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
             let member = batch.members[index]
             operation.steps.task { [self] in
                 let failure = await member.send(operation.steps)
-                // One that was cancelled by itself, such as by an interceptor, takes the whole with it: there is nothing to tell.
+                // One that was cancelled by itself, such as by an interceptor, takes the whole with it: there is nothing to tell. After a failure the others
+                // are cancelled by the batch, which has that to tell.
                 if failure?.isCancelled == true {
-                    operation.cancel()
+                    if batch.machine.withLock({ $0.isEnded(byCancelOf: index) }) { operation.cancel() }
                     return
                 }
                 if let failure { errors.withLock { $0[index] = failure.error } }

@@ -55,6 +55,11 @@ struct BatchMachine: Hashable, Sendable {
         return [.report(ended)] + begin()
     }
 
+    /// Judges a member that was cancelled.
+    ///
+    /// - Returns: true where that ends the batch; false where the batch is over, and has cancelled it.
+    func isEnded(byCancelOf index: Int) -> Bool { phase == .running && members.indices.contains(index) && members[index] == .underWay }
+
     /// Nothing begins any more, and nothing is reported.
     mutating func cancel() { phase = .over }
 

@@ -11,6 +11,8 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
 
     private enum Step: Sendable {
         case machine(QueryMachine.Step, Result<E.Value, Service.Failure>?)
+        /// The observer hears what is published from here on, and nothing of what was true before it came.
+        case join(UInt64)
         case add(UInt64, Edit)
         /// The edit is true from now on.
         case keep(UInt64)
@@ -33,6 +35,8 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
         /// It was let go of: another one takes its place.
         var isGone = false
         var observers: [UInt64: Observer] = [:]
+        /// Those whose turn in the line has not come.
+        var joining: [UInt64: Observer] = [:]
         var fetch: DeallocBag?
 
         func isFresh(_ time: Duration, _ now: Duration) -> Bool { updated.map { now - $0 < time } ?? false }
@@ -57,8 +61,8 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
     func add(_ id: UInt64, _ observer: @escaping Observer, _ client: APIClient<Service>) -> Bool {
         let now = ScopedOperation.now(of: client.session)
         return take(client) { state in
-            state.observers[id] = observer
-            return Self.steps(state.machine.observe(isFresh: state.isFresh(self.staleTime, now))) + [.publish]
+            state.joining[id] = observer
+            return [.join(id)] + Self.steps(state.machine.observe(isFresh: state.isFresh(self.staleTime, now))) + [.publish]
         }
     }
 
@@ -66,9 +70,9 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
         let now = ScopedOperation.now(of: client.session)
         var old: Observer?
         _ = take(client) { state in
-            old = state.observers.removeValue(forKey: id)
+            old = state.observers.removeValue(forKey: id) ?? state.joining.removeValue(forKey: id)
             guard old != nil else { return [] }
-            if state.observers.isEmpty { state.left = now }
+            if state.observers.isEmpty, state.joining.isEmpty { state.left = now }
             return Self.steps(state.machine.leave())
         }
         // Let go outside the lock.
@@ -120,7 +124,8 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
     /// - Returns: true where it is gone.
     func retire(_ now: Duration) -> Bool {
         state.withLock { state in
-            if state.observers.isEmpty, state.pendingEdits == 0, now - state.left >= cacheTime { state.isGone = true }
+            let isUsed = !state.observers.isEmpty || !state.joining.isEmpty || state.pendingEdits > 0
+            if !isUsed, now - state.left >= cacheTime { state.isGone = true }
             return state.isGone
         }
     }
@@ -149,6 +154,7 @@ final class QueryEntry<Service: APIService, E: QueryEndpoint>: Sendable {
             _ = replaceFetch(nil)
             if let result { accept(result, ScopedOperation.now(of: client.session)) }
         case .machine(.ignore, _): _ = replaceFetch(nil)
+        case .join(let id): state.withLock { $0.observers[id] = $0.joining.removeValue(forKey: id) }
         case .set(let value): accept(.success(value), ScopedOperation.now(of: client.session))
         case .add(let id, let edit): state.withLock { $0.edits.append((id, edit, false)) }
         case .keep(let id): keep(id)

@@ -18,10 +18,11 @@ import Testing
         let outcome = store.put(entry("a", .memory), ticket: ticket)
         #expect(outcome == .accepted)
         let found = await store.lookup(EntryKey("k")).entries.map(\.variant)
-        #expect(found == ["a"] && store.statistics().pendingKeys == 0)
+        #expect(found == ["a"])
+        // What the look-ups left to write, such as a removal of what was never there, is written by then.
         try await store.flush()
         let listed = try await store.list().count
-        #expect(listed == 0)
+        #expect(listed == 0 && store.statistics().pendingKeys == 0)
         await store.close()
         let again = Store(folder.configuration())
         let later = await again.lookup(EntryKey("k")).entries.count
