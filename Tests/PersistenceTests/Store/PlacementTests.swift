@@ -19,7 +19,7 @@ import Testing
         #expect(outcome == .accepted)
         let found = await store.lookup(EntryKey("k")).entries.map(\.variant)
         #expect(found == ["a"])
-        // What the look-ups left to write, such as a removal of what was never there, is written by then.
+        // The look-ups may leave something to write, such as a removal of an entry that was never there.
         try await store.flush()
         let listed = try await store.list().count
         #expect(listed == 0 && store.statistics().pendingKeys == 0)
