@@ -27,7 +27,8 @@ public protocol APIService: Sendable {
     var cdnURL: String? { get }
     /// Header fields of every call. Default: none besides the parent's.
     var headers: HeaderFields { get }
-    /// Interceptors around each call, the parent's outside: they see stored responses, too (but for the one that `.thenNetwork` shows first), may change what comes back, and decide whether it is a failure.
+    /// Interceptors around each call, the parent's outside: they see stored responses, too (but for the one that `.thenNetwork` shows first), may
+    /// change what comes back, and decide whether it is a failure.
     /// Default: none.
     var interceptors: [any Interceptor] { get }
     /// Told that calls, batches and chains begin and end, the parent's first. Default: none.

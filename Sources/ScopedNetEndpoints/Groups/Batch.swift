@@ -148,8 +148,8 @@ public final class Batch<Value: Sendable, Failure: Error>: Sendable {
             let member = batch.members[index]
             operation.steps.task { [self] in
                 let failure = await member.send(operation.steps)
-                // One that was cancelled by itself, such as by an interceptor, takes the whole with it: there is nothing to tell. After a failure the others
-                // are cancelled by the batch, which has that to tell.
+                // One that was cancelled by itself, such as by an interceptor, takes the whole with it: there is nothing to tell. After a failure the
+                // others are cancelled by the batch, which has that to tell.
                 if failure?.isCancelled == true {
                     if batch.machine.withLock({ $0.isEnded(byCancelOf: index) }) { operation.cancel() }
                     return

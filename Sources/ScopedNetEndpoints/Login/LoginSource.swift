@@ -58,7 +58,7 @@ public final class LoginSource: Sendable {
     /// Gives the login up: all who wait fail with ``Cancelled``, and the closure's task is cancelled. Nothing where none is under way.
     public func cancel() { end(nil, .failure(Cancelled())) }
 
-    /// Logs in, or waits for the login that is under way.
+    /// Logs in, or waits for the login that is under way. Called by the closure itself it returns at once.
     ///
     /// - Throws: what the closure throws, or ``Cancelled``; `CancellationError` where the task is cancelled.
     public func login() async throws { try await login(after: state.withLock { $0.logins }) }

@@ -103,8 +103,8 @@ public struct NextPage<E: PagedEndpoint>: Sendable {
 
     /// Follows the `Link` field of relation type `next` (RFC 8288), which the last page lacks. A way that leads round in a circle ends there, too.
     ///
-    /// The link is asked without the query of the endpoint, and with its method, fields and options. One to another origin than the page was asked of, redirects aside,
-    /// would get the fields of the service, credentials among them: it is not asked, and the next page is the error `badResponse`.
+    /// The link is asked without the query of the endpoint, and with its method, fields and options. One to another origin than the page was asked of,
+    /// redirects aside, would get the fields of the service, credentials among them: it is not asked, and the next page is the error `badResponse`.
     public static var link: NextPage {
         NextPage(followsLinks: true) { place, response in
             guard let target = response.head.link("next"), let base = try? RequestURL(response.url),
