@@ -80,7 +80,7 @@ import Testing
             let again = CallLog()
             let second = look(client, item, again)
             _ = await eventually { !again.all.isEmpty }
-            #expect(again.all.first == "b" && mock.exchanges.count == 1)
+            #expect(again.all.first == "b" && mock.exchanges.count == 1, "\(again.all) after \(log.all), \(mock.exchanges.count)")
             second?.cancel()
             await client.session.agent.waitUntilIdle()
         }

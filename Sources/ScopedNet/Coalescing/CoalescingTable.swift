@@ -3,7 +3,7 @@
 /// A member leads under one key at most. What leaves the table is returned, so that it can be let go outside a lock.
 struct CoalescingTable<Key: Hashable, Leader, Waiter> {
     fileprivate struct Place {
-        let priority: Priority
+        var priority: Priority
         let waiter: Waiter
     }
 
@@ -48,6 +48,17 @@ struct CoalescingTable<Key: Hashable, Leader, Waiter> {
             groups[key]?.counts[Int(priority.level)] += 1
         }
         return group.leader
+    }
+
+    /// A member that waits becomes more urgent, or less.
+    ///
+    /// - Returns: who leads; nil where it does not wait, or has that priority.
+    mutating func setPriority(_ key: Key, _ id: UInt64, _ priority: Priority) -> Leader? {
+        guard let old = groups[key]?.waiters[id]?.priority, old != priority else { return nil }
+        groups[key]?.waiters[id]?.priority = priority
+        groups[key]?.counts[Int(old.level)] -= 1
+        groups[key]?.counts[Int(priority.level)] += 1
+        return groups[key]?.leader
     }
 
     /// A member waits no longer. With `endsWithLast` nobody leads either once the last has left: who comes next begins anew.

@@ -64,6 +64,11 @@ public final class RequestCoalescer<Key: Hashable & Sendable, Product: Sendable>
         if gone.isLast { gone.leader.followersHaveGone() }
     }
 
+    /// A follower becomes more urgent, or less; for one that waits no longer nothing changes.
+    func setPriority(_ key: Key, _ id: UInt64, _ priority: Priority) {
+        if let leader = table.withLock({ $0.setPriority(key, id, priority) }) { settlePriority(of: leader, key) }
+    }
+
     /// Others wait for what this member is getting.
     func isFollowed(ledBy id: UInt64) -> Bool { table.withLock { $0.isFollowed(ledBy: id) } }
 

@@ -8,8 +8,10 @@ import Synchronization
 @_spi(Census) public enum LiveObjects {
     /// A kind of object the library counts.
     public enum Kind: Int, CaseIterable, Sendable {
-        /// `transfer` is one exchange of a transport, `easyHandle` a handle of libcurl, and `timer` a deadline that has not passed yet.
-        case request, run, operation, bag, session, transport, transfer, easyHandle, bodyStream, timer, trustCheck
+        /// `transfer` is one exchange of a transport, `easyHandle` a handle of libcurl, and `timer` a deadline that has not passed yet; `imageBuffer` is the
+        /// memory of a decoded picture.
+        case request, run, operation, bag, session, transport, transfer, easyHandle, bodyStream, timer, trustCheck, imageReceipt,
+            imageBuffer
     }
 
     /// The counts of one moment. Kinds with nothing alive are absent from `description`.

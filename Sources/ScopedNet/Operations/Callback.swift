@@ -9,9 +9,12 @@ import SystemSupport
 /// The closure, with what it has captured, is destroyed when it has been called once by ``ScopedOperation/finish(with:to:)``, at
 /// ``discard()``, or with this object, whichever comes first; outside all locks, and on its actor where the owner is tied to one.
 public final class Callback<Value: Sendable>: Sendable {
-    private let handler: Lock<CallbackHandler<Value>?>
+    private let handler: Lock<UntypedHandler?>
 
-    private init(_ handler: CallbackHandler<Value>) { self.handler = Lock(handler) }
+    init(_ handler: CallbackHandler<Value>) { self.handler = Lock(UntypedHandler(handler)) }
+
+    /// One that was discarded.
+    private init() { handler = Lock(nil) }
 
     /// Makes a callback of a closure, which runs on its own isolation.
     public convenience init(
@@ -49,11 +52,7 @@ public final class Callback<Value: Sendable>: Sendable {
     ///
     /// It runs where this one does, `transform` just before it. One that is spent, or discarded before the call, is not called.
     public func map<Other: Sendable>(_ transform: @escaping @Sendable (Other) -> Value?) -> Callback<Other> {
-        guard let handler = current else {
-            let spent = Callback<Other>(CallbackHandler(lane: nil, origin: CodeOrigin("", 0)) { _ in })
-            spent.discard()
-            return spent
-        }
+        guard let handler = current else { return Callback<Other>() }
         return Callback<Other>(
             CallbackHandler(lane: handler.lane, origin: handler.origin) { other in
                 // Asked for again: it may be gone by then.
@@ -68,13 +67,14 @@ public final class Callback<Value: Sendable>: Sendable {
     public var isSpent: Bool { handler.withLock { $0 == nil } }
 
     /// The closure, which stays.
-    var current: CallbackHandler<Value>? { handler.withLock { $0 } }
+    var current: CallbackHandler<Value>? { handler.withLock { $0 }?.typed() }
 
     /// The closure, for its last call.
     func take() -> CallbackHandler<Value>? {
-        handler.withLock { handler in
+        let taken = handler.withLock { handler in
             defer { handler = nil }
             return handler
         }
+        return taken?.typed()
     }
 }

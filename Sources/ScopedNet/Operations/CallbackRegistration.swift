@@ -9,17 +9,33 @@
 ///
 /// The layer keeps the ``Callback`` until it is called or dropped.
 public struct CallbackRegistration<Target: Sendable, Payload: Sendable>: Sendable {
-    private let target: Target
-    private let add: @Sendable (Callback<Payload>) -> Void
+    /// A layer keeps callbacks; a request keeps its handlers, and needs no callback around each.
+    @usableFromInline enum Keeper: Sendable {
+        case layer(@Sendable (Callback<Payload>) -> Void)
+        case request(@Sendable (CallbackHandler<Payload>) -> Void)
+    }
+
+    @usableFromInline let target: Target
+    @usableFromInline let keeper: Keeper
 
     /// Makes a kind of closure.
     ///
     /// - Parameters:
     ///   - target: what each registration returns, for the next one.
     ///   - add: keeps a closure; called once for each, on the thread that registers it.
-    public init(_ target: Target, _ add: @escaping @Sendable (Callback<Payload>) -> Void) {
+    @inlinable public init(_ target: Target, _ add: @escaping @Sendable (Callback<Payload>) -> Void) {
         self.target = target
-        self.add = add
+        keeper = .layer(add)
+    }
+
+    /// Makes a kind of closure that a request keeps: one of its own kinds, or what `map` makes of it.
+    ///
+    /// - Parameters:
+    ///   - target: what each registration returns, for the next one.
+    ///   - registration: that of a request, such as `request.onSuccess`.
+    @inlinable public init<Value: Sendable>(_ target: Target, _ registration: Request<Value>.Registration<Payload>) {
+        self.target = target
+        keeper = .request { registration.keep($0) }
     }
 
     /// Registers a closure. It runs on the actor where it is written, else on the session's delivery queue.
@@ -28,7 +44,7 @@ public struct CallbackRegistration<Target: Sendable, Payload: Sendable>: Sendabl
         fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Payload) -> Void
     ) -> Target {
-        self(Callback(fileID: fileID, line: line, body))
+        keep(CallbackHandler(body, origin: CodeOrigin(fileID, line)))
     }
 
     /// Registers a closure that gets its owner, which is held weakly; it is skipped once the owner has gone.
@@ -37,7 +53,7 @@ public struct CallbackRegistration<Target: Sendable, Payload: Sendable>: Sendabl
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Payload) -> Void
     ) -> Target {
-        self(Callback(for: owner, fileID: fileID, line: line, body))
+        keep(CallbackHandler(owner: owner, body, origin: CodeOrigin(fileID, line)))
     }
 
     // A tuple: see `Request.Registration`.
@@ -47,7 +63,7 @@ public struct CallbackRegistration<Target: Sendable, Payload: Sendable>: Sendabl
         for owner: Owner, isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping ((Owner, Payload)) -> Void
     ) -> Target {
-        self(Callback(for: owner, isolation: isolation, fileID: fileID, line: line, body))
+        keep(CallbackHandler(owner: owner, isolation: isolation, body, origin: CodeOrigin(fileID, line)))
     }
 
     /// Registers a closure that runs inside its owner, an actor.
@@ -56,13 +72,24 @@ public struct CallbackRegistration<Target: Sendable, Payload: Sendable>: Sendabl
         for owner: Owner, fileID: StaticString = #fileID, line: Int = #line,
         _ body: @escaping @Sendable (isolated Owner, Payload) -> Void
     ) -> Target {
-        self(Callback(for: owner, fileID: fileID, line: line, body))
+        keep(CallbackHandler(actor: owner, body, origin: CodeOrigin(fileID, line)))
     }
 
     /// Registers a callback that was made elsewhere.
     @discardableResult
     public func callAsFunction(_ callback: Callback<Payload>) -> Target {
-        add(callback)
+        switch keeper {
+        case .layer(let add): add(callback)
+        case .request(let add): if let handler = callback.current { add(handler) }
+        }
+        return target
+    }
+
+    private func keep(_ handler: CallbackHandler<Payload>) -> Target {
+        switch keeper {
+        case .layer(let add): add(Callback(handler))
+        case .request(let add): add(handler)
+        }
         return target
     }
 }

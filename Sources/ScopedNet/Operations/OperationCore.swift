@@ -45,8 +45,8 @@ final class OperationCore: AgentEntry, @unchecked Sendable {
     }
 
     init(
-        session: Session, scope: BagStorage?, tag: String?, origin: CodeOrigin, onEnd: CallbackHandler<Outcome>?,
-        onCancel: @escaping @Sendable (CancelReason) -> Void
+        id: UInt64 = Identifier.next(), session: Session, scope: BagStorage?, tag: String?, origin: CodeOrigin,
+        onEnd: CallbackHandler<Outcome>?, onCancel: @escaping @Sendable (CancelReason) -> Void
     ) {
         self.session = session
         self.origin = origin
@@ -54,7 +54,7 @@ final class OperationCore: AgentEntry, @unchecked Sendable {
         content = Lock(Content(onCancel: onCancel, onEnd: onEnd))
         steps = DeallocBag(storage: BagStorage(label: scope?.label ?? origin.description, parent: scope), origin: origin)
         ticket = Census.ticket(inheriting: session.ticket)
-        super.init(id: Identifier.next(), repeatKey: nil)
+        super.init(id: id, repeatKey: nil)
         LiveObjects.born(.operation)
         if let ticket { ticket.watch(self, .operation, origin: origin.description, name: tag ?? "") }
     }

@@ -47,8 +47,12 @@ public final class ScopedOperation: Sendable {
         core.begin(in: bag?.storage)
     }
 
-    init(in scope: BagStorage?, of session: Session, _ origin: CodeOrigin, onCancel: @escaping @Sendable (CancelReason) -> Void) {
-        core = OperationCore(session: session, scope: scope, tag: nil, origin: origin, onEnd: nil, onCancel: onCancel)
+    init(
+        id: UInt64 = Identifier.next(), in scope: BagStorage?, of session: Session, _ origin: CodeOrigin, tag: String? = nil,
+        onEnd: Callback<Outcome>? = nil, onCancel: @escaping @Sendable (CancelReason) -> Void
+    ) {
+        core = OperationCore(
+            id: id, session: session, scope: scope, tag: tag, origin: origin, onEnd: onEnd?.take(), onCancel: onCancel)
         core.ticket?.noteHandle(1)
         core.begin(in: scope)
     }

@@ -2,7 +2,7 @@
 ///
 /// An owner-passing closure holds its owner weakly and is skipped when the owner is gone (a weak load fails from the moment the owner's
 /// deinit begins), so it never runs for a dying owner.
-package struct CallbackHandler<Payload: Sendable>: Sendable {
+@usableFromInline package struct CallbackHandler<Payload: Sendable>: Sendable {
     /// Nil: the run's own `lane`.
     package let lane: DeliveryLane?
     package let invoke: @Sendable (Payload) -> Void
@@ -63,6 +63,26 @@ package struct CallbackHandler<Payload: Sendable>: Sendable {
     }
 }
 
+/// A handler whose payload's type its keeper knows. A lock around a value of a generic type asks the runtime for that type with every use: a third of
+/// what a ``Callback`` cost.
+struct UntypedHandler: Sendable {
+    private let lane: DeliveryLane?
+    private let body: UntypedBody
+    private let origin: CodeOrigin
+
+    init<Payload: Sendable>(_ handler: CallbackHandler<Payload>) {
+        (lane, origin) = (handler.lane, handler.origin)
+        body = unsafeBitCast(PlainBody(call: handler.invoke), to: UntypedBody.self)
+    }
+
+    /// The handler as it was given. `Payload` is that of ``init(_:)``.
+    func typed<Payload: Sendable>() -> CallbackHandler<Payload> {
+        // Safety: a closure is a function and a context whatever it takes, and this one is not called before it has the type again that it came with.
+        // `Callback<Value>`, its only user, puts in and takes out handlers of `Value` alone.
+        CallbackHandler(lane: lane, origin: origin, invoke: unsafeBitCast(body, to: PlainBody<Payload>.self).call)
+    }
+}
+
 // A closure that is cast by itself is wrapped twice, once to look like any type and once to be a closure again: two allocations a callback.
 // As the only property of a struct it is cast as it is.
 private struct IsolatedBody<Payload: Sendable> {
@@ -70,6 +90,9 @@ private struct IsolatedBody<Payload: Sendable> {
 }
 private struct PlainBody<Payload: Sendable> {
     let call: @Sendable (Payload) -> Void
+}
+private struct UntypedBody: Sendable {
+    let call: @Sendable () -> Void
 }
 private struct IsolatedOwnerBody<Owner: AnyObject & Sendable, Payload: Sendable> {
     let call: @Sendable @isolated(any) (Owner, Payload) -> Void

@@ -57,8 +57,10 @@ extension Request {
         }
 
         func arm(_ callback: CallbackHandler<Payload>) -> Request {
-            request.arm { add(&$0, callback) }
+            keep(callback)
             return request
         }
+
+        @usableFromInline func keep(_ callback: CallbackHandler<Payload>) { request.arm { add(&$0, callback) } }
     }
 }

@@ -35,7 +35,7 @@ struct RequestState: ~Copyable {
 
     /// Keeps the template for later starts, unless the description was changed since it was read.
     mutating func keep(_ template: RequestTemplate, of description: RequestDescription) {
-        if self.description === description { self.template = template }
+        if self.description.isSame(as: description) { self.template = template }
     }
 
     /// Sets the latest run. The caller gets the one before it, and lets go of it outside the lock.

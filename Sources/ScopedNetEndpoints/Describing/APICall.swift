@@ -17,7 +17,8 @@ public struct APICall: Sendable {
     public static let endpointKey = "ScopedNetEndpoints.endpoint"
 
     /// The type of the endpoint, such as `SearchStories`, for logs.
-    public let endpoint: String
+    public var endpoint: String { "\(type)" }
+    let type: any Endpoint.Type
     /// The place below the base URL, or an absolute URL.
     public var path: String
     /// The request method.

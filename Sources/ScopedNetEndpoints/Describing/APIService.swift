@@ -70,11 +70,14 @@ extension APIService {
 
     /// The services from the outermost to this one.
     var lineage: [any APIService] {
+        // Most have none: an array of one.
+        guard var next = parent else { return [self] }
         var services: [any APIService] = [self]
         // One that is its own parent would never end.
-        while let parent = services[services.count - 1].parent, services.count < 32, !services.contains(where: { Self.isSame($0, parent) })
-        {
-            services.append(parent)
+        while services.count < 32, !services.contains(where: { Self.isSame($0, next) }) {
+            services.append(next)
+            guard let parent = next.parent else { break }
+            next = parent
         }
         return services.reversed()
     }
@@ -84,7 +87,7 @@ extension APIService {
         return one as AnyObject === other as AnyObject
     }
 
-    var allAccessories: [Accessory] { lineage.flatMap(\.accessories) }
+    var allAccessories: [Accessory] { parent == nil ? accessories : lineage.flatMap { $0.accessories } }
 }
 
 extension APIService where Failure == NetworkError {

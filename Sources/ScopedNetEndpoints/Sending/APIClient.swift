@@ -7,7 +7,7 @@ public final class APIClient<Service: APIService>: Sendable {
     /// The session that sends them. Its base URL does not matter.
     public let session: Session
     /// Sessions that differ in their base URL: a service has one, or two with a CDN, in each environment.
-    private let derived = Lock<[String: Session]>([:])
+    private let derived = Lock<[(base: String, session: Session)]>([])
     let parts = ClientParts()
 
     /// Makes a client.
@@ -133,7 +133,7 @@ public final class APIClient<Service: APIService>: Sendable {
             return request.refused(with: error as? NetworkError ?? .refused(error))
         }
         let request = make(endpoint, call, in: services, fileID: fileID, line: line)
-        let interceptors = services.flatMap(\.interceptors)
+        let interceptors = services.count == 1 ? services[0].interceptors : services.flatMap { $0.interceptors }
         return interceptors.isEmpty ? request : request.interceptors(call: interceptors)
     }
 
@@ -164,15 +164,16 @@ public final class APIClient<Service: APIService>: Sendable {
     }
 
     private func session(_ base: String) -> Session {
-        if let known = derived.withLock({ $0[base] }) { return known }
+        // One or two, most of the time: looking costs less than hashing.
+        if let known = derived.withLock({ sessions in sessions.first { $0.base == base }?.session }) { return known }
         // Outside the lock: it may say that the base lacks its slash.
         let fresh = session.with { $0.baseURL = base.isEmpty ? nil : base.hasSuffix("/") ? base : base + "/" }
-        let (kept, old) = derived.withLock { sessions -> (Session, [String: Session]) in
-            if let other = sessions[base] { return (other, [:]) }
+        let (kept, old) = derived.withLock { sessions -> (Session, [(base: String, session: Session)]) in
+            if let other = sessions.first(where: { $0.base == base }) { return (other.session, []) }
             // A base that has somebody's name in it would let them grow without end. Runs keep theirs.
-            let old = sessions.count >= 16 ? sessions : [:]
-            if !old.isEmpty { sessions = [:] }
-            sessions[base] = fresh
+            let old = sessions.count >= 16 ? sessions : []
+            if !old.isEmpty { sessions = [] }
+            sessions.append((base, fresh))
             return (fresh, old)
         }
         _ = old
@@ -182,14 +183,14 @@ public final class APIClient<Service: APIService>: Sendable {
 
 extension APIService {
     /// The service's error for one of the library.
-    func failure<E: Endpoint>(of endpoint: E, _ error: NetworkError) -> Failure {
+    @usableFromInline func failure<E: Endpoint>(of endpoint: E, _ error: NetworkError) -> Failure {
         failure(error, document: error.response == nil ? nil : error.decoded(as: E.Failure.self), of: endpoint)
     }
 }
 
 extension APICall {
     init(_ endpoint: some Endpoint, _ services: [any APIService]) {
-        self.endpoint = "\(type(of: endpoint))"
+        type = Swift.type(of: endpoint)
         path = endpoint.path
         method = endpoint.method
         query = [:]

@@ -5,10 +5,10 @@ public struct LeakReport: Sendable, CustomStringConvertible {
     /// A kind of object that is counted.
     public enum Kind: String, CaseIterable, Sendable {
         /// An object that a program makes and holds.
-        case request, run, operation, bag, session
+        case request, run, operation, bag, session, imageReceipt
         /// An object that a session makes: a transport, one exchange of it, a handle of libcurl, a body that is streamed, a deadline that has not
-        /// passed yet, and the check of a certificate.
-        case transport, transfer, easyHandle, bodyStream, timer, trustCheck
+        /// passed yet, the check of a certificate, and the memory of a decoded picture.
+        case transport, transfer, easyHandle, bodyStream, timer, trustCheck, imageBuffer
 
         init(_ kind: LiveObjects.Kind) {
             self =
@@ -24,6 +24,8 @@ public struct LeakReport: Sendable, CustomStringConvertible {
                 case .bodyStream: .bodyStream
                 case .timer: .timer
                 case .trustCheck: .trustCheck
+                case .imageReceipt: .imageReceipt
+                case .imageBuffer: .imageBuffer
                 }
         }
     }

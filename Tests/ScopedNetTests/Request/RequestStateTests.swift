@@ -49,7 +49,7 @@ import Testing
         // Changed while the template was made.
         var second = description("http://b.test/")
         state.replaceDescription(by: &second)
-        #expect(second === first && state.template == nil && state.description.url == "http://b.test/")
+        #expect(second.isSame(as: first) && state.template == nil && state.description.url == "http://b.test/")
         state.keep(template("http://a.test/"), of: first)
         #expect(state.template == nil)
     }
