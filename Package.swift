@@ -128,6 +128,8 @@ if !leanBuild {
         .library(name: "ScopedNetTestServer", targets: ["ScopedNetTestServer"]),
         .library(name: "ScopedNetService", targets: ["ScopedNetService"]),
         .library(name: "ScopedNetEndpoints", targets: ["ScopedNetEndpoints"]),
+        .library(name: "ScopedNetImages", targets: ["ScopedNetImages"]),
+        .executable(name: "scopednet-decoder", targets: ["scopednet-decoder"]),
         .library(name: "ScopedNetTracing", targets: ["ScopedNetTracing"]),
         .library(name: "ScopedNetMetrics", targets: ["ScopedNetMetrics"]),
         .executable(name: "scopednet", targets: ["ScopedNetTool"]),
@@ -162,10 +164,35 @@ if !leanBuild {
             ],
             swiftSettings: settings
         ),
-        // Headers, memory and the decoders that are written in Swift; no product yet.
-        .target(name: "ScopedNetImages", dependencies: ["SystemSupport"], swiftSettings: settings),
+        // libjpeg-turbo, libpng and libwebp, behind a shim that keeps their `longjmp` to itself; without the trait it is empty, and needs none of them.
+        .target(
+            name: "CImageCodecs",
+            cSettings: [.define("SCOPEDNET_IMAGES", .when(traits: ["Images"]))],
+            linkerSettings: ["jpeg", "png", "webp", "webpdemux"].map { .linkedLibrary($0, .when(traits: ["Images"])) }),
+        .target(
+            name: "ScopedNetImages",
+            dependencies: [
+                "ScopedNet", "Persistence", "SystemSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
+                .target(name: "CImageCodecs", condition: .when(traits: ["Images"])),
+            ],
+            swiftSettings: settings),
+        // The other side of `IsolatedDecoder`: C alone, with a list of the system calls that it may make. Faults on request are for its tests.
+        .executableTarget(
+            name: "scopednet-decoder",
+            dependencies: [.target(name: "CImageCodecs", condition: .when(traits: ["Images"]))],
+            exclude: ["build-static"],
+            cSettings: [
+                .define("SCOPEDNET_IMAGES", .when(traits: ["Images"])),
+                .define("SCOPEDNET_DECODER_TESTING", .when(configuration: .debug)),
+            ]),
         .testTarget(
-            name: "ScopedNetImagesTests", dependencies: ["CleanSlate", "ScopedNetImages"], exclude: ["Fixtures"], swiftSettings: settings),
+            name: "ScopedNetImagesTests",
+            dependencies: [
+                "CleanSlate", "Persistence", "ScopedNet", "ScopedNetImages", "ScopedNetTesting", "scopednet-decoder",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .target(name: "CImageCodecs", condition: .when(traits: ["Images"])),
+            ],
+            exclude: ["Fixtures"], swiftSettings: settings),
         .target(
             name: "ScopedNetTracing",
             dependencies: [
@@ -184,7 +211,7 @@ if !leanBuild {
         .executableTarget(
             name: "ScopedNetTool",
             dependencies: [
-                "ScopedNet", "Persistence", "Reachability", "SystemSupport",
+                "ScopedNet", "ScopedNetImages", "Persistence", "Reachability", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 product("ArgumentParser", "swift-argument-parser", "CommandLineTool"),
             ],
@@ -327,7 +354,9 @@ if buildsAll {
         ),
         .testTarget(
             name: "ScopedNetToolTests",
-            dependencies: ["CleanSlate", "ScopedNetTool", "ScopedNet", "Persistence", "ScopedNetTestServer", "TestProcesses"],
+            dependencies: [
+                "CleanSlate", "ScopedNetTool", "ScopedNet", "ScopedNetImages", "Persistence", "ScopedNetTestServer", "TestProcesses",
+            ],
             swiftSettings: settings
         ),
     ]
@@ -367,7 +396,11 @@ if let wantedTests { targets.removeAll { $0.type == .test && !wantedTests.contai
 
 var defaultTraits: Set<String> = ["Brotli", "Zstd"]
 if buildsDemo { defaultTraits.insert("TestServer") }
-if buildsAll { defaultTraits.formUnion(["ServiceLifecycle", "Encryption", "CommandLineTool", "TestServerTLS", "Tracing", "Metrics"]) }
+if buildsAll {
+    defaultTraits.formUnion([
+        "ServiceLifecycle", "Encryption", "CommandLineTool", "TestServerTLS", "Tracing", "Metrics", "Images",
+    ])
+}
 
 let package = Package(
     name: "ScopedNet",
@@ -380,6 +413,7 @@ let package = Package(
         .trait(name: "CommandLineTool", description: "The scopednet command (needs swift-argument-parser)."),
         .trait(name: "Tracing", description: "The spans of ScopedNetTracing (needs swift-distributed-tracing)."),
         .trait(name: "Metrics", description: "The metrics of ScopedNetMetrics (needs swift-metrics)."),
+        .trait(name: "Images", description: "JPEG, PNG and WebP in ScopedNetImages (needs libjpeg-dev, libpng-dev and libwebp-dev)."),
         .trait(name: "TestServer", description: "The loopback server of ScopedNetTestServer (needs swift-nio)."),
         .trait(
             name: "TestServerTLS", description: "TLS and HTTP/2 in ScopedNetTestServer (needs swift-nio-ssl and swift-nio-http2).",

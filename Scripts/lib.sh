@@ -5,6 +5,8 @@ minimum_swift=6.2
 minimum_curl=7.88
 supported="Debian 12 or newer and Ubuntu 24.04 or newer"
 library_packages=(libcurl4-openssl-dev zlib1g-dev libssl-dev libsqlite3-dev libbrotli-dev libzstd-dev)
+# For the trait Images, which is on where everything is built.
+image_packages=(libjpeg-dev libpng-dev libwebp-dev)
 
 # SwiftPM (6.3) names the traits to the compiler in the order of a set, another one in each run, and arguments in another order compile
 # everything anew. Tests are run without this: hashing is to be random for them.
@@ -170,13 +172,14 @@ toolchain_packages() {
     done
 }
 
-# install_packages [COMMAND[:PACKAGE]...]: the libraries, what the toolchain needs, and the packages that hold these commands.
+# install_packages [COMMAND[:PACKAGE]...]: the libraries (those of pictures where everything is built), what the toolchain needs, and the packages that hold these commands.
 install_packages() {
     local package missing=() privilege=()
     if ! command -v dpkg-query >/dev/null; then
         if command -v pkg-config >/dev/null && pkg-config --exists libcurl zlib libssl sqlite3 libbrotlidec libzstd; then return; fi
         stop "This system has no apt: install pkg-config and the headers of libcurl, zlib, OpenSSL, SQLite, brotli and zstd by hand."
     fi
+    if [ "${SCOPEDNET_ALL:-}" = 1 ]; then library_packages+=("${image_packages[@]}"); fi
     for package in "${library_packages[@]}"; do is_installed "$package" || missing+=("$package"); done
     # Where users do not look, administrators' commands are there all the same.
     for package in pkg-config "$@"; do PATH=$PATH:/usr/sbin:/sbin command -v "${package%%:*}" >/dev/null || missing+=("${package#*:}"); done

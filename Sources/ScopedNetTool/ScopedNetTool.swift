@@ -17,6 +17,7 @@ struct ScopedNetTool: ParsableCommand {
               35, 60   TLS failed; the certificate is not to be trusted
               47, 56   too many redirects; the connection was lost
               64       wrong usage
+              63, 65   image: it is larger than allowed; it is no picture that can be decoded
               65 66 75 cache: it is damaged; there is none; another process has it
               130      ended by Ctrl-C (128 + the number of the signal)
             All of them: docs/tool.md of ScopedNet.
@@ -24,7 +25,7 @@ struct ScopedNetTool: ParsableCommand {
         version: "scopednet 0.1",
         subcommands: [
             GetCommand.self, PostCommand.self, PutCommand.self, PatchCommand.self, DeleteCommand.self, HeadCommand.self, UploadCommand.self,
-            DownloadCommand.self, PathCommand.self, WatchCommand.self, CacheCommand.self,
+            DownloadCommand.self, ImageCommand.self, PathCommand.self, WatchCommand.self, CacheCommand.self,
         ])
 }
 #endif

@@ -202,6 +202,69 @@ import Testing
         mayGo.signal()
     }
 
+    /// Calls back into all that may have ended it.
+    private final class Visitor: Sendable {
+        private let onEnd: @Sendable () -> Void
+        init(_ onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+        deinit { onEnd() }
+    }
+
+    private final class Slot: Sendable {
+        private let held = Mutex<Callback<Int>?>(nil)
+        var callback: Callback<Int>? {
+            get { held.withLock { $0 } }
+            set { held.withLock { $0 = newValue } }
+        }
+    }
+
+    private enum Ending: CaseIterable { case discard, call, cancel, bag, tooLate }
+
+    /// Were a lock held then, the calls from within would wait for it.
+    @Test(arguments: Ending.allCases) private func aClosureIsDestroyedOutsideLocks(_ ending: Ending) async throws {
+        let executor = ManualExecutor()
+        let session = MockTransport.session("http://layer.test/") { $0.use(executor) }
+        let (bag, log, slot) = (DeallocBag(), Log(), Slot())
+        let operation = ScopedOperation(in: bag, of: session)
+        do {
+            let visitor = Visitor {
+                slot.callback?.discard()
+                operation.send(1, to: Callback { _ in })
+                operation.finish(with: 2, to: Callback { _ in })
+                operation.cancel()
+                operation.steps.end()
+                bag.end()
+                log.add("gone \(slot.callback?.isSpent == true)")
+            }
+            slot.callback = Callback { _ in withExtendedLifetime(visitor) { log.add("called") } }
+        }
+        let callback = try #require(slot.callback)
+        if ending == .tooLate { operation.finish() }
+        if ending != .discard { operation.finish(with: 0, to: callback) }
+        switch ending {
+        case .discard: callback.discard()
+        case .call: executor.runAll()
+        case .cancel: operation.cancel()
+        case .bag: bag.end()
+        case .tooLate: break
+        }
+        executor.runAll()
+        await session.agent.waitUntilIdle()
+        #expect(log.all == (ending == .call ? ["called", "gone true"] : ["gone true"]))
+    }
+
+    @Test func runsAreFoundByIDAndByTag() async {
+        let session = MockTransport.session("http://layer.test/", unanswered: .wait)
+        let runs = ["a", "b", "a"].map { session.get("p").tag($0).start() }
+        #expect(session.agent.runs(tag: "a").map(\.id) == [runs[0].id, runs[2].id])
+        #expect(session.agent.runs().count == 3 && session.agent.runs(tag: "c").isEmpty)
+        let found = session.agent.run(id: runs[1].id)
+        #expect(found?.tag == "b" && found?.cancel() == .cancelled)
+        #expect(runs[1].status.stage == .cancelled && runs[0].status.stage != .cancelled)
+        session.agent.cancelAll()
+        await session.agent.waitUntilIdle()
+        #expect(session.agent.run(id: runs[1].id) == nil && session.agent.runs().isEmpty)
+    }
+
     private actor Keeper {
         var values: [Int] = []
         func keep(_ value: Int) { values.append(value) }
@@ -261,5 +324,35 @@ import Testing
         #expect(try session.concurrencyLimits.limit(for: "/") == nil)
         session.agent.cancelAll()
         await session.agent.waitUntilIdle()
+    }
+
+    /// One begins, and the other waits for what is left of its time, whichever way the limit moves.
+    @Test func theClocksOfTheQueueGoOnWhileALimitMoves() async throws {
+        let clock = ManualClock()
+        let session = MockTransport.session("http://layer.test/", unanswered: .wait) {
+            $0.use(clock)
+            $0.options.timeouts.queue = .seconds(5)
+        }
+        try session.concurrencyLimits.set(1, for: "/")
+        let requests = (0..<3).map { session.get("\($0)") }
+        for request in requests { request.start() }
+        await session.mock.waitForExchanges(1)
+        #expect(clock.armedCount == 2)
+        clock.advance(by: .seconds(3))
+        try session.concurrencyLimits.set(2, for: "/")
+        await session.mock.waitForExchanges(2)
+        try session.concurrencyLimits.set(1, for: "/")
+        #expect(clock.armedCount == 1 && clock.nextWait == .seconds(2))
+        clock.advance(by: .seconds(2))
+        for exchange in session.mock.exchanges { exchange.respond(.ok(exchange.path)) }
+        await session.agent.waitUntilIdle()
+        let results = requests.map { request in
+            switch request.result {
+            case .success(let response)?: String(decoding: response.value, as: UTF8.self)
+            case .failure(let error)?: "\(error.code)"
+            case nil: "none"
+            }
+        }
+        #expect(results == ["/0", "/1", "queueTimeout"])
     }
 }

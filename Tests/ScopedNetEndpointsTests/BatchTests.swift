@@ -105,6 +105,24 @@ import Testing
         await client.session.shutdown()
     }
 
+    @Test func failuresOfCallsOfDifferentTypesMayBeCollected() async throws {
+        let (client, lines) = (client(), Log())
+        client.session.mock.on("http://api.test/a", .status(404))
+        client.session.mock.on("http://api.test/b", .json("7"))
+        let batch = client.batchOfResults(of: Get(path: "a"), Size(path: "b"), atMost: 1)
+            .onProgress { lines.add("\($0.ended) of \($0.total)") }
+            .onSuccess { text, size in
+                // Their types are those of the calls.
+                let (text, size): (Result<String, NetworkError>, Result<Int, NetworkError>) = (text, size)
+                if case .failure(let error) = text { lines.add("\(error.code)") }
+                lines.add("\((try? size.get()) ?? -1)")
+            }
+            .onFailure { _ in lines.add("failed") }
+        _ = await batch.start()?.outcome()
+        #expect(lines.all == ["1 of 2", "2 of 2", "unacceptableStatus", "7"])
+        await client.session.shutdown()
+    }
+
     @Test func anEmptyOneCompletesAndASecondStartIsRefused() async throws {
         let (client, lines) = (client(), Log())
         let batch = log(client.batch(of: [Get]()), lines)

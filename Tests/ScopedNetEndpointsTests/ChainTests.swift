@@ -5,7 +5,7 @@ import ScopedNetTesting
 import Synchronization
 import Testing
 
-/// Calls one after the other, with one end (YTK-18, defects 36 and 59).
+/// Calls one after the other, with one end (YTK-18, defects 36, 59).
 @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct ChainTests {
     private struct Server: APIService {
         var baseURL: String { "http://api.test/" }
@@ -105,10 +105,13 @@ import Testing
         await client.session.shutdown()
     }
 
+    /// Defect 36: agent and bag know it from its start on.
     @Test(arguments: [false, true]) func itsBagEndsItInSilence(isCancelled: Bool) async throws {
         let (client, lines, bag) = (client(.wait), CallLog(), DeallocBag())
         let chain = log(client.chain(), lines).then(Get(path: "a")).then(Get(path: "b"))
+        #expect(client.session.agent.liveCount == 0 && bag.count == 0)
         let operation = try #require(chain.start(in: bag))
+        #expect(client.session.agent.liveCount > 0 && bag.count == 1)
         await client.session.mock.waitForExchanges(1)
         if isCancelled { operation.cancel() } else { bag.end() }
         await client.session.agent.waitUntilIdle()

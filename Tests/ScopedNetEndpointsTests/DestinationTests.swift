@@ -6,7 +6,7 @@ import ScopedNetEndpoints
 import ScopedNetTesting
 import Testing
 
-/// Endpoints whose bodies go to files, or are read as they arrive.
+/// Endpoints whose bodies go to files, come from them, or are read as they arrive.
 @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct DestinationTests {
     private struct Server: APIService {
         enum Failure: Error, Equatable { case of(NetworkError.Code) }
@@ -56,6 +56,39 @@ import Testing
                 try await client.send(Episode(file: folder.appending(path: "2.mp3"), method: .post))
             }
             #expect(FileManager.default.contents(atPath: folder.appending(path: "2.mp3").path) == nil)
+        }
+    }
+
+    /// The endpoint of the article.
+    @Test func aFormWithPartsIsABody() async throws {
+        try await withClient { client, mock async throws in
+            mock.on(.post, "http://api.test/pictures", .json(Story(title: "a boat")))
+            var form = try MultipartForm(boundary: "b")
+            form.add("a boat", name: "title")
+            try form.add(Data("pixels".utf8), name: "picture", fileName: "boat.png")
+            #expect(try await client.send(AddPicture(form: form)).title == "a boat")
+            let exchange = try #require(mock.exchanges.last)
+            #expect(exchange.method == .post && exchange.url == "http://api.test/pictures?key=7")
+            #expect(exchange.headers[.contentType] == "multipart/form-data; boundary=b")
+            let body = String(decoding: try #require(exchange.body), as: UTF8.self)
+            let expected = [
+                "--b", #"Content-Disposition: form-data; name="title""#, "", "a boat", "--b",
+                #"Content-Disposition: form-data; name="picture"; filename="boat.png""#, "Content-Type: image/png", "", "pixels", "--b--",
+                "",
+            ]
+            #expect(body == expected.joined(separator: "\r\n"))
+        }
+    }
+
+    @Test func aFileIsABody() async throws {
+        try await withClient { client, mock async throws in
+            mock.on(.put, "http://api.test/podcasts/3", .ok())
+            let upload = SetPodcast(number: 3, file: URL(filePath: #filePath))
+            try await client.send(upload)
+            let exchange = try #require(mock.exchanges.last)
+            #expect(exchange.method == .put && exchange.headers[.contentType] == "audio/mpeg")
+            // Not in memory.
+            #expect(exchange.body == nil && client.request(upload).curlCommand.contains("@\(#filePath)"))
         }
     }
 

@@ -221,6 +221,33 @@ func watch(with client: APIClient<StoryAPI>, in bag: DeallocBag) async throws {
     for try await line in try await client.stream(NewStories(), in: bag).lines { print(line) }
 }
 
+/// A form with a file.
+struct AddPicture: Endpoint {
+    typealias Value = Story
+    let form: MultipartForm
+    var path: String { "pictures" }
+    var method: HTTPRequest.Method { .post }
+    var content: EndpointContent { .body(.multipart(form)) }
+}
+
+func add(_ picture: URL, title: String, with client: APIClient<StoryAPI>, in bag: DeallocBag) async throws -> Story {
+    var form = MultipartForm()
+    form.add(title, name: "title")
+    try form.add(file: picture, name: "picture")
+    return try await client.send(AddPicture(form: form), in: bag)
+}
+
+/// A file as the body.
+struct SetPodcast: Endpoint {
+    typealias Value = Void
+    let number: Int
+    let file: URL
+    var path: String { "podcasts/\(number)" }
+    var method: HTTPRequest.Method { .put }
+    var headers: HeaderFields { [.contentType: "audio/mpeg"] }
+    var content: EndpointContent { .body(.file(file.path)) }
+}
+
 /// The part that all teams share.
 class TeamAPI: APIService, @unchecked Sendable {
     // Safety: no state.

@@ -50,7 +50,7 @@ import Testing
     private struct Page: Endpoint {
         typealias Value = String
         let path: String
-        var usesCDN: Bool { true }
+        var usesCDN = true
     }
 
     private struct Picture: Endpoint {
@@ -140,6 +140,62 @@ import Testing
         // Filters see absolute ones too.
         #expect(try await client.send(Page(path: "http://other.test/page")) == "other.test")
         #expect(url(session) == "http://other.test/page?key=1")
+        await session.shutdown()
+    }
+
+    /// A service whose part and whole both change paths.
+    private struct Prefixed: APIService {
+        struct Whole: APIService {
+            var baseURL: String { "http://api.test/v1" }
+            var cdnURL: String? { "http://cdn.test/v2" }
+            func adapt(_ call: inout APICall) throws { if !call.path.hasPrefix("/") { call.path = "a/" + call.path } }
+        }
+        var parent: (any APIService)? { Whole() }
+        func adapt(_ call: inout APICall) throws {
+            if call.path == "a/top" { call.path = "/top" } else if !call.path.hasPrefix("/") { call.path = "b/" + call.path }
+        }
+    }
+
+    /// YTK-2. A path passes the filters, the whole's first, and what they leave is resolved against the base (RFC 3986): with a slash at
+    /// its beginning it leads to the top of the host, past the path of the base.
+    @Test(arguments: [
+        ("x", false, "http://api.test/v1/b/a/x"), ("x", true, "http://cdn.test/v2/b/a/x"), ("/x", false, "http://api.test/x"),
+        ("/x", true, "http://cdn.test/x"), ("top", false, "http://api.test/top"), ("../x", false, "http://api.test/v1/b/x"),
+    ])
+    func pathsPassTheFiltersAndAreResolvedThen(path: String, usesCDN: Bool, expected: String) async throws {
+        let session = MockTransport.session("http://elsewhere.test/")
+        session.mock.stub(Page.self) { _ in .ok("here") }
+        #expect(try await APIClient(Prefixed(), session: session).send(Page(path: path, usesCDN: usesCDN)) == "here")
+        #expect(url(session) == expected)
+        await session.shutdown()
+    }
+
+    /// A server whose calls have credentials.
+    private struct Secured: APIService {
+        let authentication = Authentication.credential(.bearer("t"), preemptive: true)
+        var baseURL: String { "http://api.test/" }
+        func configure(_ options: inout RequestOptions) { options.authentication = authentication }
+    }
+
+    private struct SetName: Endpoint, Encodable {
+        struct Value: Decodable, Sendable { let fullName: String }
+        private enum CodingKeys: CodingKey { case firstName }
+        let firstName: String
+        var isOld = false
+        var path: String { "name" }
+        var method: HTTPRequest.Method { .put }
+        var decoder: ResponseDecoder<Value> { isOld ? .json(decoder: { JSONDecoder() }) : .json() }
+    }
+
+    /// Names in JSON are those of the session that the client is made with, but for endpoints with a decoder of their own.
+    @Test func credentialsAreTheServicesAndTheCodingIsTheSessions() async throws {
+        let session = MockTransport.session("http://elsewhere.test/")
+        session.mock.on(.put, "http://api.test/name", [.ok(#"{"full_name":"Ann"}"#), .ok(#"{"fullName":"Old"}"#)])
+        let client = APIClient(Secured(), session: session.with { $0.json = JSONCoding(keys: .snakeCase) })
+        #expect(try await client.send(SetName(firstName: "ann")).fullName == "Ann")
+        #expect(session.mock.exchanges.last?.body == Data(#"{"first_name":"ann"}"#.utf8))
+        #expect(session.mock.exchanges.last?.headers[.authorization] == "Bearer t")
+        #expect(try await client.send(SetName(firstName: "ann", isOld: true)).fullName == "Old")
         await session.shutdown()
     }
 
@@ -254,6 +310,36 @@ import Testing
         let bag = DeallocBag()
         bag.end()
         await #expect(throws: Refused.cancelled) { try await client.send(ListStories(), in: bag) }
+        await session.shutdown()
+    }
+
+    // MARK: Delegates
+
+    @MainActor private final class Listener: @MainActor RequestDelegate {
+        var lines: [String] = []
+        func request(_ run: Run.Info, didSucceedWith value: any Sendable, response: ResponseHead) {
+            lines.append("\((value as? [Story])?.map(\.id) ?? [])")
+        }
+        func request(_ run: Run.Info, didFailWith error: NetworkError) {
+            lines.append("\(error.code) \((error.underlying as? Refused).map { "\($0)" } ?? "")")
+        }
+        func requestDidEnd(_ run: Run.Info) { lines.append("end") }
+    }
+
+    /// A delegate is told the library's error, also where the service has errors of its own.
+    @MainActor @Test func aDelegateHearsOfACall() async throws {
+        let session = MockTransport.session("http://elsewhere.test/")
+        session.mock.on("http://api.test/v1/stories", [.json([Story(id: 1)]), .status(500)])
+        let (client, listener) = (APIClient(Stories(), session: session), Listener())
+        let request = client.request(ListStories()).delegate(listener)
+        for _ in 0..<2 {
+            request.start()
+            await session.agent.waitUntilIdle()
+        }
+        // Refused by the service before it is sent.
+        client.request(Page(path: "forbidden")).delegate(listener).start()
+        await session.agent.waitUntilIdle()
+        #expect(listener.lines == ["[1]", "end", "unacceptableStatus ", "end", "invalidParameters other(invalidOption)", "end"])
         await session.shutdown()
     }
 

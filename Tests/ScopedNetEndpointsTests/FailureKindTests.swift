@@ -28,9 +28,10 @@ import Testing
     @Test func eachErrorHasItsKind() async {
         for (reply, expected) in [
             (MockReply.status(400), FailureKind.invalidParameters), (.status(401), .loginNeeded), (.status(403), .forbidden),
-            (.status(410), .notFound), (.status(503), .downgraded), (.status(500), .other), (.ok("no JSON"), .other), (.ok(""), .noContent),
+            (.status(404), .notFound), (.status(410), .notFound), (.status(422), .invalidParameters), (.status(429), .downgraded),
+            (.status(503), .downgraded), (.status(500), .other), (.ok("no JSON"), .other), (.ok(""), .noContent),
             (.failing(.connectionRefused), .unreachable), (.failing(.nameNotResolved), .offline), (.failing(.idleTimeout), .timeout),
-            (.failing(.tlsFailed), .other),
+            (.failing(.authenticationFailed), .tokenNeeded), (.failing(.tlsFailed), .other),
         ] {
             #expect(await kind(reply) == expected)
         }

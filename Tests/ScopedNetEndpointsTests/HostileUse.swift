@@ -87,7 +87,7 @@ class HostileUse: @unchecked Sendable {
     }
 
     /// Waits, but never for ever: what hangs is to fail.
-    func eventually(within limit: Duration = .seconds(5), _ condition: () -> Bool) async -> Bool {
+    func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) async -> Bool {
         let end = ContinuousClock.now + limit
         while !condition() {
             if ContinuousClock.now > end { return false }

@@ -60,6 +60,7 @@ import Testing
                     if !state.isFetching { log.add("end") }
                 }.start()
             }
+            await mock.waitForExchanges(1)
             _ = await eventually(within: .seconds(1)) { log.all.contains { $0 != "success" } }
             operation?.cancel()
             await client.session.agent.waitUntilIdle()

@@ -1,11 +1,12 @@
 import CleanSlate
+import FoundationEssentials
 import ScopedNet
 import ScopedNetEndpoints
 import ScopedNetTesting
 import Synchronization
 import Testing
 
-/// Calls that wait while the program logs in (CT-4).
+/// Calls that wait while the program logs in, or for a token (CT-4, defect 59).
 @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct LoginSourceTests {
     private struct Server: APIService {
         let gate: LoginSource
@@ -166,25 +167,82 @@ import Testing
         await session.shutdown()
     }
 
+    // MARK: At the challenge
+
+    /// A server with credentials, which all of its calls have.
+    private struct Challenging: APIService {
+        let authentication: Authentication
+        var baseURL: String { "http://api.test/" }
+        func configure(_ options: inout RequestOptions) { options.authentication = authentication }
+    }
+
+    private struct Song: Endpoint {
+        typealias Value = URL
+        let file: URL
+        var path: String { "a" }
+        var destination: EndpointDestination<URL> { .file(file) }
+    }
+
     /// A download has no body in memory, and a stream's has begun: they are asked at the challenge.
-    @Test func aStreamGoesOnAfterTheLogin() async throws {
+    @Test(arguments: [false, true]) func streamsAndDownloadsGoOnAfterTheLogin(isDownload: Bool) async throws {
         let (login, token) = (Login(), Token())
         let gate = LoginSource { try await login.run() }
-        let session = MockTransport.session("http://api.test/") {
-            $0.options.authentication = gate.authentication { .bearer(token.value) }
+        let session = MockTransport.session("http://elsewhere.test/")
+        session.mock.on("http://api.test/a") { exchange in
+            exchange.headers[.authorization] == "Bearer new" ? .ok("body") : .status(401, "page").header(.wwwAuthenticate, "Bearer")
         }
-        session.mock.on("a") { exchange in
-            exchange.headers[.authorization] == "Bearer new" ? .ok("body") : .status(401).header(.wwwAuthenticate, "Bearer")
-        }
+        let client = APIClient(Challenging(authentication: gate.authentication { .bearer(token.value) }), session: session)
+        let file = FileManager.default.temporaryDirectory.appending(path: "song-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
         let task = Task {
+            if isDownload { return try String(contentsOf: await client.send(Song(file: file)), encoding: .utf8) }
             var text = ""
-            for try await piece in try await session.stream("a").bytes { text += String(decoding: piece, as: UTF8.self) }
+            for try await piece in try await client.stream(Get(path: "a")).bytes { text += String(decoding: piece, as: UTF8.self) }
             return text
         }
         while login.count < 1 { await Task.yield() }
+        #expect(!FileManager.default.fileExists(atPath: file.path))
         token.value = "new"
         login.finish(true)
-        #expect(try await task.value == "body" && login.count == 1)
+        #expect(try await task.value == "body" && login.count == 1 && session.mock.exchanges.count == 2)
+        await session.shutdown()
+    }
+
+    /// CT-4, defects 57, 59. Calls that are refused with an old token wait for one renewal, and go on or fail together, which is "token needed".
+    @Test(arguments: [true, false]) func callsGoOnWithARenewedToken(isRenewed: Bool) async throws {
+        struct Gone: Error {}
+        let renewal = Login()
+        let tokens = TokenSource("old") { _ in
+            guard isRenewed else { throw Gone() }
+            try await renewal.run()
+            return "new"
+        }
+        let session = MockTransport.session("http://elsewhere.test/", unanswered: .wait)
+        let client = APIClient(Challenging(authentication: .tokens(tokens)), session: session)
+        let tasks = ["a", "b"].map { path in
+            Task { () -> (String?, FailureKind?) in
+                do throws(NetworkError) { return (try await client.send(Get(path: path)), nil) } catch { return (nil, FailureKind(error)) }
+            }
+        }
+        await session.mock.waitForExchanges(2)
+        for exchange in session.mock.exchanges {
+            #expect(exchange.headers[.authorization] == "Bearer old")
+            exchange.respond(.status(401).header(.wwwAuthenticate, "Bearer"))
+        }
+        if isRenewed {
+            while renewal.count < 1 { await Task.yield() }
+            renewal.finish(true)
+            for number in 2...3 {
+                let exchange = await session.mock.exchange(number)
+                #expect(exchange.headers[.authorization] == "Bearer new")
+                exchange.respond(.ok(exchange.path))
+            }
+        }
+        for (task, path) in zip(tasks, ["/a", "/b"]) {
+            let (value, kind) = await task.value
+            #expect(value == (isRenewed ? path : nil) && kind == (isRenewed ? nil : .tokenNeeded))
+        }
+        #expect(renewal.count == (isRenewed ? 1 : 0) && session.mock.exchanges.count == (isRenewed ? 4 : 2))
         await session.shutdown()
     }
 }

@@ -99,6 +99,33 @@ import Testing
         await session.shutdown()
     }
 
+    /// Neither the time nor the network asks again while a question is open.
+    @Test func oneQuestionIsOpenAtATime() async throws {
+        let (clock, network, lines) = (ManualClock(), ManualConnectivity(), CallLog())
+        let session = MockTransport.session("http://api.test/", unanswered: .wait) {
+            $0.use(clock)
+            $0.connectivity = network.connectivity
+        }
+        let client = APIClient(Server(), session: session)
+        let operation = try #require(log(client.poll(Job(), PollSchedule(every: .seconds(5)), until: { $0 == 2 }), lines).start())
+        let first = await session.mock.exchange(0)
+        clock.advance(by: .seconds(20))
+        network.change()
+        first.respond(.json("1"))
+        while network.watcherCount == 0 { await Task.yield() }
+        await clock.waitForTimers(1)
+        #expect(session.mock.exchanges.count == 1)
+        clock.advance(by: .seconds(5))
+        let second = await session.mock.exchange(1)
+        clock.advance(by: .seconds(20))
+        network.change()
+        second.respond(.json("2"))
+        _ = await operation.outcome()
+        await session.agent.waitUntilIdle()
+        #expect(session.mock.exchanges.count == 2 && lines.all == ["1", "2", "done 2", "succeeded"])
+        await session.shutdown()
+    }
+
     @Test(arguments: [false, true]) func itsBagEndsIt(whileItWaits: Bool) async throws {
         let (clock, lines, bag) = (ManualClock(), CallLog(), DeallocBag())
         let session = MockTransport.session("http://api.test/", unanswered: .wait) { $0.use(clock) }

@@ -134,10 +134,11 @@ import Testing
 
     @Test(arguments: [true, false]) func anEditIsShownAtOnceAndTakenBackWhereItFails(succeeds: Bool) async throws {
         let client = APIClient(Server(), session: MockTransport.session("http://api.test/", unanswered: .wait))
-        let log = CallLog()
+        let (log, other) = (CallLog(), CallLog())
         let operation = look(client, Item(id: 1), log)
+        let second = look(client, Item(id: 1), other)
         await client.session.mock.exchange(0).respond(.ok("old"))
-        await until { log.all.last == "old" }
+        await until { log.all.last == "old" && other.all.last == "old" }
         let mutation = Task {
             try await client.mutate(Rename(), invalidating: ["items"]) { edits in edits.edit(Item(id: 1)) { $0 += " + edit" } }
         }
@@ -151,15 +152,17 @@ import Testing
             #expect(try await mutation.value == "done")
             await until { log.all.last == "new + edit …" }
             await client.session.mock.exchange(2).respond(.ok("from the server"))
-            await until { log.all.last == "from the server" }
+            await until { log.all.last == "from the server" && other.all.last == "from the server" }
         } else {
             rename.fail()
             await #expect(throws: NetworkError.self) { try await mutation.value }
-            await until { log.all.last == "new" }
-            #expect(client.session.mock.exchanges.count == 2)
+            await until { log.all.last == "new" && other.all.last == "new" }
         }
         operation?.cancel()
+        second?.cancel()
         await client.session.agent.waitUntilIdle()
+        // The value, the change, and after a success the value once more for both.
+        #expect(client.session.mock.exchanges.map(\.path) == ["/item/1", "/rename"] + (succeeds ? ["/item/1"] : []))
         await client.session.shutdown()
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import ScopedNetImages
 
 /// The decoders that are written in Swift, pixel by pixel, on files of Pillow (`Fixtures/make.py`) and on some written by hand.
-@Suite(.leavesNothing, .timeLimit(.minutes(3))) struct DecoderTests {
+@Suite(.leavesNothing, .onOwnThread, .timeLimit(.minutes(3))) struct DecoderTests {
     typealias Pixel = [UInt8]
 
     static let (width, height) = (19, 13)

@@ -5,7 +5,7 @@ import Testing
 @testable import ScopedNetImages
 
 /// Formats and sizes, from first bytes alone.
-@Suite(.leavesNothing, .timeLimit(.minutes(3))) struct ImageHeaderTests {
+@Suite(.leavesNothing, .onOwnThread, .timeLimit(.minutes(3))) struct ImageHeaderTests {
     private func header(_ data: Data, isComplete: Bool = true, limits: ImageLimits = .standard) throws -> ImageHeader {
         switch try ImageHeader.read(data, isComplete: isComplete, limits: limits) {
         case .header(let header): return header

@@ -1,11 +1,12 @@
 import CleanSlate
 import FoundationEssentials
+import Glibc
 import Synchronization
 import Testing
 
 @testable import ScopedNetImages
 
-/// Pictures in memory (IMC-1…4): bounded, swept by last use, fresh or stale.
+/// Pictures in memory (IMC-1, IMC-2, IMC-3, IMC-4, defect 45): bounded, swept by last use, fresh or stale.
 @Suite(.leavesNothing, .timeLimit(.minutes(3))) struct ImageMemoryCacheTests {
     private func image(bytes: Int) throws -> DecodedImage { try DecodedImage(width: bytes / 4, height: 1) { _ in } }
     private func key(_ number: Int) -> ImageKey { ImageKey(url: "http://images.test/\(number)") }
@@ -109,5 +110,22 @@ import Testing
         #expect(throws: ImageError.self) { try DecodedImage(width: 1 << 20, height: 1 << 20) { _ in } }
         struct Broken: Error {}
         #expect(throws: Broken.self) { try DecodedImage(width: 1, height: 1) { _ in throw Broken() } }
+    }
+
+    /// IMC-4: emptied within 50 ms of the word of the service manager, here through a FIFO.
+    @Test func pressureEmptiesIt() async throws {
+        let path = "/tmp/scopednet-pressure-\(UInt64.random(in: 0 ... .max))"
+        #expect(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        let cache = ImageMemoryCache()
+        cache.insert(try image(bytes: 100), for: key(1))
+        let relief = MemoryRelief(cache, environment: ["MEMORY_PRESSURE_WATCH": path])
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(descriptor >= 0 && write(descriptor, "!", 1) == 1)
+        let began = ContinuousClock.now
+        while cache.count > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        print("emptied \(ContinuousClock.now - began) after the event")
+        withExtendedLifetime(relief) {}
     }
 }

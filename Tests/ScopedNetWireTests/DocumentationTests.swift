@@ -355,6 +355,20 @@ private struct Samples: Sendable {
         }
     }
 
+    struct Bundled: Interceptor {
+        let cache: ResponseCache
+        let read: @Sendable (String) -> Data?
+
+        func intercept(
+            _ request: InterceptedRequest, context: InterceptedRequest.Context, next: InterceptedRequest.Next
+        ) async throws -> InterceptedResponse {
+            guard let body = read(request.url) else { return try await next(request) }
+            let headers: HTTPFields = [.contentType: "application/json", .cacheControl: "max-age=600"]
+            await cache.store(body, headers: headers, for: Session.shared.get(request.url))
+            return InterceptedResponse(status: 200, headers: headers, body: body)
+        }
+    }
+
     func api(_ signer: some Interceptor, _ stopwatch: Stopwatch) -> Session {
         var configuration = Session.Configuration()
         configuration.options.interceptors.call = [stopwatch]
@@ -792,6 +806,33 @@ private struct Samples: Sendable {
             _ = try await samples.titles(observed)
             await session.agent.waitUntilIdle()
             #expect(tally.count == 1)
+        }
+    }
+
+    /// Around an exchange the stored answer is found before the interceptor is asked; around the call by requests without it.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func theAnswerOfAnInterceptorIsStored(_ place: InterceptedRequest.Context.Place) async throws {
+        try await withCache { cached async throws in
+            let reads = Gathered<String>()
+            let bundled = Samples.Bundled(cache: cached.cache) { url in
+                reads.add(url)
+                return url.hasSuffix("/bundled") ? Data("[1]".utf8) : nil
+            }
+            cached.server.on("/other", .ok("there"))
+            let session = cached.wire.session.with {
+                $0.options.interceptors = place == .call ? .init(call: [bundled]) : .init(exchange: [bundled])
+            }
+            let first = try await session.get(cached.wire.url + "/bundled", as: [Int].self).response()
+            let second = try await session.get(cached.wire.url + "/bundled", as: [Int].self).response()
+            #expect(first.value == [1] && first.source == .interceptor && second.value == [1])
+            #expect(second.source == (place == .call ? .interceptor : .cache) && reads.all.count == (place == .call ? 2 : 1))
+            let plain = try await cached.get("/bundled")
+            #expect(plain.source == .cache && plain.body == Data("[1]".utf8) && plain.head["content-type"] == "application/json")
+            #expect(try await session.get(cached.wire.url + "/other").value() == Data("there".utf8))
+            // Fresh for ten minutes.
+            cached.clock.advance(601)
+            let third = try await session.get(cached.wire.url + "/bundled").response()
+            #expect(third.source == .interceptor && cached.server.requests.map(\.path) == ["/other"])
         }
     }
 

@@ -7,7 +7,7 @@ import ScopedNetTesting
 import SystemSupport
 import Testing
 
-/// Queries and logins, used, changed, ended and cancelled by several threads at once.
+/// Queries, polls and logins, used, changed, ended and cancelled by several threads at once.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(10))) struct QueryHammerTests {
     private struct Server: APIService {
         var login: LoginSource?
@@ -101,6 +101,35 @@ import Testing
             #expect(last?.isEdited == false && last?.error == nil)
         }
         await session.agent.waitUntilIdle()
+        await session.shutdown()
+    }
+
+    /// A poll that several threads cancel, and whose bag ends meanwhile, says nothing afterwards, and ends once.
+    @Test(.onOwnThread) func polls() async {
+        let session = MockTransport.session("http://hammer.test/")
+        session.mock.stub(GetSecret.self) { _ in .ok("secret") }
+        let client = APIClient(Server(), session: session)
+        for round in 0..<Self.rounds {
+            let (record, bag) = (Record(), DeallocBag())
+            let ends = Lock(0)
+            let poll = client.poll(GetSecret(), PollSchedule(every: .microseconds(50))).onValue { _ in record.report() }
+                .onEnd { _ in ends.withLock { $0 += 1 } }
+            let starts = Lock(0)
+            DispatchQueue.concurrentPerform(iterations: 4) { thread in
+                switch thread {
+                case 0: if round % 2 == 0 { bag.end() }
+                default:
+                    // One of them starts it.
+                    guard let operation = poll.start(in: bag) else { return }
+                    starts.withLock { $0 += 1 }
+                    if round % 3 == 0 { record.fallSilent(operation.cancel() == .cancelled) }
+                }
+            }
+            bag.end()
+            await session.agent.waitUntilIdle()
+            let (started, ended) = (starts.withLock { $0 }, ends.withLock { $0 })
+            #expect(started == 1 && ended == 1 && record.isRight)
+        }
         await session.shutdown()
     }
 

@@ -98,8 +98,8 @@ extension InterceptedRequest {
         /// Sends the request and returns its response. The body of a stream has begun to reach its reader by then, a file is complete, and everything
         /// else is in memory.
         ///
-        /// - Throws: ``NetworkError`` where no response came, and at once for a run that was cancelled, while an earlier call is under way, and where the
-        ///   retry budget of the host is spent.
+        /// - Throws: ``NetworkError`` where no response came, and at once for a run that was cancelled, while an earlier call is under way,
+        ///   and for a second or later call where ``RetryPolicy/maxAttempts`` is more than 1 and the retry budget of the host is spent.
         public func callAsFunction(_ request: InterceptedRequest) async throws -> InterceptedResponse {
             try await proceed(request)
         }

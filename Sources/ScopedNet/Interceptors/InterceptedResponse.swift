@@ -27,6 +27,8 @@ public struct InterceptedResponse: Sendable {
     let invalidStatus: Int?
 
     /// Makes a response without asking a server. With a status outside of 100 to 999 the run fails with `interceptorFailed`.
+    ///
+    /// It is not stored unless the interceptor stores it itself (``ResponseCache/store(_:headers:for:)``; see <doc:Interceptors>).
     public init(status: Int, headers: HTTPFields = [:], body: Data = Data()) {
         head = ResponseHead(status: status, headers: headers)
         self.body = .data(body)

@@ -27,7 +27,11 @@ public protocol Interceptor: Sendable {
     /// Handles one request: changes it, calls `next`, and returns the response, changed or not.
     ///
     /// Without a call of `next` no server is asked, and the response is validated and decoded as any other is. Called again once it has returned, `next`
-    /// sends another exchange, which takes from the retry budget of the host. Two calls at once are refused.
+    /// sends another exchange. Two calls at once are refused.
+    ///
+    /// Where ``RetryPolicy/maxAttempts`` of the request is more than 1, each call of `next` behind the first takes from the retry budget of
+    /// the host, and is refused once that is spent. Where it is 1, as by default, nothing is taken and none is refused for it: the
+    /// interceptor stops by itself, or ``Timeouts/total`` ends it.
     func intercept(
         _ request: InterceptedRequest, context: InterceptedRequest.Context, next: InterceptedRequest.Next
     ) async throws -> InterceptedResponse

@@ -1,5 +1,5 @@
 extension Response {
-    /// How long a layer may keep what it has made of this response, such as a picture.
+    /// The time for which a layer may keep a product of this response, such as a picture.
     package enum Keeping: Sendable, Equatable {
         /// It came with `no-store`.
         case never

@@ -54,7 +54,10 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
     /// Sets the fields of others, with all that was refused of them; each replaces those of its name.
     public mutating func merge(_ others: HeaderFields) {
         if others.isEmpty { return }
-        if isEmpty { return self = others }
+        if isEmpty {
+            self = others
+            return
+        }
         for name in Set(others.fields.map(\.name)) { fields[values: name] = others.fields[values: name] }
         let replaced = others.fields.map { Name($0.name) } + others.refusals.map(\.name)
         refusals.removeAll { refused in replaced.contains { refused.name.isSame(as: $0) } }

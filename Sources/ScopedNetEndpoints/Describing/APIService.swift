@@ -34,9 +34,10 @@ public protocol APIService: Sendable {
     /// Told that calls, batches and chains begin and end, the parent's first. Default: none.
     var accessories: [Accessory] { get }
 
-    /// Sets options of every call, behind the parent's and before the endpoint's. Default: nothing.
+    /// Sets options of every call, such as credentials, behind the parent's and before the endpoint's. Default: nothing.
     func configure(_ options: inout RequestOptions)
-    /// Changes a call before its URL is made of it: path, query, fields and body. Absolute paths come by, too.
+    /// Changes a call before its URL is made of it: path, query, fields and body. Absolute paths come by, too. The path that all
+    /// services have left is resolved against the base URL.
     ///
     /// - Throws: anything, to refuse the call: it is the `underlying` of `invalidParameters`, and nothing is sent. A `NetworkError` is the failure itself.
     func adapt(_ call: inout APICall) throws

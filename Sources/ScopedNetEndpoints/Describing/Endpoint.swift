@@ -22,7 +22,8 @@ public protocol Endpoint: Sendable {
     /// The document with which the server refuses, for ``APIService/failure(_:document:of:)``. Default: any JSON.
     associatedtype Failure: Decodable & Sendable = JSONValue
 
-    /// The place below the base URL of the service, or an absolute URL.
+    /// The place below the base URL of the service, or an absolute URL. With a slash at its beginning it is a place at the top of the
+    /// host, past the path of the base (RFC 3986).
     var path: String { get }
     /// The request method. Default: GET.
     var method: HTTPRequest.Method { get }

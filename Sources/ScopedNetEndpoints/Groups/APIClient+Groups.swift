@@ -37,20 +37,27 @@ extension APIClient {
         of endpoints: [E], atMost limit: Int = .max
     ) -> Batch<[Result<E.Value, Service.Failure>], Service.Failure> {
         let slots = endpoints.map { _ in Slot<Result<E.Value, Service.Failure>>() }
-        let members = zip(endpoints, slots).map { endpoint, slot in
-            BatchMember<Service.Failure>(endpoint: "\(E.self)") { [self] bag in
-                do throws(CallFailure<Service.Failure>) {
-                    slot.put(.success(try await sendMember(endpoint, in: bag)))
-                    return nil
-                } catch {
-                    slot.put(.failure(error.error))
-                    // Each result is told, that of a call that was cancelled, too.
-                    return CallFailure(error: error.error, isCancelled: false)
-                }
-            }
-        }
+        let members = zip(endpoints, slots).map { resultMember($0, $1) }
         return Batch(session, members, limit: limit, collectsFailures: true, accessories: service.allAccessories) {
             try slots.map { try $0.take() }
+        }
+    }
+
+    /// Makes a batch of calls of different types that do not stop each other: the results come as a tuple.
+    ///
+    /// ```swift
+    /// client.batchOfResults(of: Me(), ListStories()).onSuccess(for: self) { model, page in
+    ///     (model.me, model.stories) = (try? page.0.get(), (try? page.1.get()) ?? [])
+    /// }.start(in: bag)
+    /// ```
+    public func batchOfResults<each E: Endpoint>(of endpoint: repeat each E, atMost limit: Int = .max) -> Batch<
+        (repeat Result<(each E).Value, Service.Failure>), Service.Failure
+    > {
+        let slots = (repeat Self.resultSlot(of: each endpoint))
+        var members: [BatchMember<Service.Failure>] = []
+        for (endpoint, slot) in repeat (each endpoint, each slots) { members.append(resultMember(endpoint, slot)) }
+        return Batch(session, members, limit: limit, collectsFailures: true, accessories: service.allAccessories) {
+            (repeat try (each slots).take())
         }
     }
 
@@ -62,6 +69,7 @@ extension APIClient {
     }
 
     private static func slot<E: Endpoint>(of endpoint: E) -> Slot<E.Value> { Slot() }
+    private static func resultSlot<E: Endpoint>(of endpoint: E) -> Slot<Result<E.Value, Service.Failure>> { Slot() }
 
     private func batchMember<E: Endpoint>(_ endpoint: E, _ slot: Slot<E.Value>) -> BatchMember<Service.Failure> {
         BatchMember(endpoint: "\(E.self)") { [self] bag in
@@ -69,6 +77,21 @@ extension APIClient {
                 slot.put(try await sendMember(endpoint, in: bag))
                 return nil
             } catch { return error }
+        }
+    }
+
+    private func resultMember<E: Endpoint>(
+        _ endpoint: E, _ slot: Slot<Result<E.Value, Service.Failure>>
+    ) -> BatchMember<Service.Failure> {
+        BatchMember(endpoint: "\(E.self)") { [self] bag in
+            do throws(CallFailure<Service.Failure>) {
+                slot.put(.success(try await sendMember(endpoint, in: bag)))
+                return nil
+            } catch {
+                slot.put(.failure(error.error))
+                // Each result is told, that of a call that was cancelled, too.
+                return CallFailure(error: error.error, isCancelled: false)
+            }
         }
     }
 }

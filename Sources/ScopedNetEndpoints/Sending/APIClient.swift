@@ -112,6 +112,7 @@ public final class APIClient<Service: APIService>: Sendable {
     /// Makes the request of an endpoint, with all that requests can do: delegates, progress, hooks, owners.
     ///
     /// A value that does not encode and a refusal of ``APIService/adapt(_:)`` are failures of its runs, of which the service's interceptors do not hear.
+    /// Closures and delegate get `NetworkError`, also where the service has errors of its own.
     public func request<E: Endpoint>(_ endpoint: E, fileID: StaticString = #fileID, line: Int = #line) -> Request<E.Value> {
         request(endpoint, link: nil, fileID: fileID, line: line)
     }

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// The failure to make a picture of bytes. New cases may be added; keep a default when you switch.
 public enum ImageError: Error, Sendable, Hashable {
     /// A limit of ``ImageLimits``.
@@ -25,4 +27,9 @@ extension ImageError: CustomStringConvertible {
         case .exceeds(let limit, let actual, let most): "the image has \(actual) \(limit.rawValue), and \(most) are allowed"
         }
     }
+}
+
+extension ImageError: LocalizedError {
+    /// ``description``.
+    public var errorDescription: String? { description }
 }

@@ -29,7 +29,9 @@ public struct ImageLimits: Sendable, Hashable {
         let (all, overflows) = header.width.multipliedReportingOverflow(by: header.height)
         guard !overflows, all <= pixels else { throw .exceeds(.pixels, actual: overflows ? .max : all, most: pixels) }
         let (width, height) = target ?? (header.width, header.height)
-        let (bytes, isTooMuch) = (width * height).multipliedReportingOverflow(by: 4)
+        let (area, isHuge) = width.multipliedReportingOverflow(by: height)
+        let (bytes, isLarge) = area.multipliedReportingOverflow(by: 4)
+        let isTooMuch = isHuge || isLarge
         guard !isTooMuch, bytes <= decodedBytes else { throw .exceeds(.decodedBytes, actual: isTooMuch ? .max : bytes, most: decodedBytes) }
         if let count = header.frameCount, count > frames { throw .exceeds(.frames, actual: count, most: frames) }
     }

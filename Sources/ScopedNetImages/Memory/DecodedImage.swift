@@ -40,6 +40,11 @@ public struct DecodedImage: Sendable {
         self.init(width: header.width, height: header.height, isPremultiplied: isPremultiplied, scale: scale, buffer: buffer)
     }
 
+    /// The same pixels, for another number of them to a point of the screen.
+    func with(scale: Double) -> DecodedImage {
+        DecodedImage(width: width, height: height, isPremultiplied: isPremultiplied, scale: scale, buffer: buffer)
+    }
+
     /// Lends the pixels to `body`, without a copy.
     public func withPixels<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result { try buffer.withBytes(body) }
 }

@@ -14,11 +14,14 @@ public final class ImageMemoryCache: Sendable {
         public let image: DecodedImage
         /// False where the response that it came with is stale by now: show it, and ask again.
         public let isFresh: Bool
+        /// Names the version of the file that it was made of.
+        let validator: String?
     }
 
     private struct Entry: Sendable {
         let image: DecodedImage
         let freshUntil: ContinuousClock.Instant?
+        let validator: String?
     }
 
     /// The most bytes that pictures take. Default: 100 MiB.
@@ -50,7 +53,7 @@ public final class ImageMemoryCache: Sendable {
     /// Finds a picture, which counts as a use of it.
     public func hit(for key: ImageKey) -> Hit? {
         guard let entry = list.withLock({ $0.use(key) }) else { return nil }
-        return Hit(image: entry.image, isFresh: entry.freshUntil.map { now() < $0 } ?? true)
+        return Hit(image: entry.image, isFresh: entry.freshUntil.map { now() < $0 } ?? true, validator: entry.validator)
     }
 
     /// Keeps a picture, in place of one with the same key.
@@ -63,17 +66,25 @@ public final class ImageMemoryCache: Sendable {
     /// - Returns: false where it is too large to be kept; what had that key has gone all the same.
     @discardableResult
     public func insert(_ image: DecodedImage, for key: ImageKey, freshUntil: ContinuousClock.Instant? = nil) -> Bool {
+        insert(image, for: key, freshUntil: freshUntil, validator: nil)
+    }
+
+    @discardableResult
+    func insert(_ image: DecodedImage, for key: ImageKey, freshUntil: ContinuousClock.Instant?, validator: String?) -> Bool {
         let cost = image.byteCount
         let isKept = cost <= capacity / 10
         let gone = list.withLock { list -> [Entry] in
             guard isKept else { return list.remove(key).map { [$0] } ?? [] }
-            let old = list.put(Entry(image: image, freshUntil: freshUntil), cost: cost, for: key)
+            let old = list.put(Entry(image: image, freshUntil: freshUntil, validator: validator), cost: cost, for: key)
             return (old.map { [$0] } ?? []) + (list.cost > capacity ? list.trim(to: preferredUsage) : [])
         }
         // Let go outside the lock: pictures are large.
         _ = gone
         return isKept
     }
+
+    /// The keys of all pictures, the one used last at the end.
+    var keys: [ImageKey] { list.withLock { $0.keys } }
 
     /// Removes a picture.
     ///

@@ -144,7 +144,8 @@ struct TransferArguments: ParsableArguments, Sendable {
 
     /// A session of its own, with what the arguments say.
     private func session(
-        _ console: Console, accepting validation: StatusValidation, sending fields: HTTPFields, timing: TimingObserver, hsts: HSTSFile?
+        _ console: Console, accepting validation: StatusValidation, sending fields: HTTPFields, timing: TimingObserver, hsts: HSTSFile?,
+        configuring: (inout Session.Configuration) -> Void
     ) throws(ToolFailure) -> Session {
         var configuration = Session.Configuration(agent: RequestAgent())
         configuration.options = options(accepting: validation)
@@ -171,6 +172,7 @@ struct TransferArguments: ParsableArguments, Sendable {
             throw ToolFailure(error, about: "--header")
         }
         addObservers(to: &configuration, console, timing)
+        configuring(&configuration)
         return Session(configuration: configuration)
     }
 
@@ -203,15 +205,16 @@ struct TransferArguments: ParsableArguments, Sendable {
     /// Runs `body` with a session that is gone when this returns, and so is all it left on disk.
     ///
     /// `fields` are those that go out besides the fields of `-H`. The observer that `body` gets is told of attempts with `--timing` and
-    /// `--json` only.
+    /// `--json` only. `configuring` has the last word about the session.
     func withSession<Result: Sendable>(
         accepting validation: StatusValidation, sending fields: HTTPFields = [:],
+        configuring: (inout Session.Configuration) -> Void = { _ in },
         _ body: (Session, Console, TimingObserver) async throws(ToolFailure) -> Result
     ) async throws(ToolFailure) -> Result {
         let console = Console(isQuiet: quiet)
         let observer = TimingObserver()
         let hosts: HSTSFile? = if let hsts { try HSTSFile(hsts) } else { nil }
-        let session = try session(console, accepting: validation, sending: fields, timing: observer, hsts: hosts)
+        let session = try session(console, accepting: validation, sending: fields, timing: observer, hsts: hosts, configuring: configuring)
         let result: Swift.Result<Result, ToolFailure>
         do throws(ToolFailure) { result = .success(try await body(session, console, observer)) } catch { result = .failure(error) }
         await session.shutdown(cancelling: !Self.isComplete(result))

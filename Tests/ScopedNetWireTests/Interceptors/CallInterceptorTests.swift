@@ -32,6 +32,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func thoseOfTheSessionStandOutside(_ place: InterceptedRequest.Context.Place) async throws {
+        let log = Gathered<String>()
+        func of(_ name: String) -> (call: [any Interceptor], exchange: [any Interceptor]) {
+            let one = Intercepting.setting("X-Of", name, log: log)
+            return place == .call ? ([one], []) : ([], [one])
+        }
+        try await withWire {
+            ($0.options.interceptors.call, $0.options.interceptors.exchange) = of("session")
+        } _: { wire async throws in
+            wire.server.on("/", .ok())
+            let (first, second) = (of("first"), of("second"))
+            _ = try await wire.get().interceptors(call: first.call, exchange: first.exchange)
+                .interceptors(call: second.call, exchange: second.exchange).value()
+            #expect(log.all.prefix(3) == ["session out", "first out", "second out"])
+            #expect(log.all.dropFirst(3) == ["second back 200", "first back 200", "session back 200"])
+            #expect(wire.server.requests.first?.headers["X-Of"] == "second")
+        }
+    }
+
     @Test func urlMethodFieldsAndBodyAreSentAsChanged() async throws {
         try await withWire { wire async throws in
             wire.server.on("/other", .ok("there"))

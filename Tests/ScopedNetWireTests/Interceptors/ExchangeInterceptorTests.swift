@@ -2,6 +2,7 @@ import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
+import ScopedNetTesting
 import Testing
 
 @testable import ScopedNet
@@ -11,9 +12,10 @@ import Testing
     @Test func eachAttemptRedirectAndChallengePassesThem() async throws {
         try await withWire {
             $0.options.retry = RetryPolicy(maxAttempts: 3, backoffBase: .milliseconds(1))
-            $0.options.authentication = .credential(.basic(user: "ann", password: "pw"), preemptive: true)
+            $0.options.authentication = .credential(.basic(user: "ann", password: "pw"))
             $0.cookies = CookieJar()
         } _: { wire async throws in
+            wire.server.enqueue(.status(401).header("WWW-Authenticate", "Basic realm=\"x\""))
             wire.server.enqueue(.status(503))
             wire.server.enqueue(.redirect(to: "/there").header("Set-Cookie", "a=1"))
             wire.server.on("/there", .ok("there"))
@@ -30,7 +32,8 @@ import Testing
             ]).value()
             #expect(value == Data("there".utf8))
             #expect(wire.server.requests.compactMap { $0.headers["X-Attempt"] } == (1...wire.server.requests.count).map { "\($0)" })
-            #expect(log.all == ["1 0 - true", "2 0 - true", "2 1 a=1 true"])
+            // The first one, the answer to the challenge, the second attempt, and the redirect.
+            #expect(log.all == ["1 0 - false", "1 0 - true", "2 0 - true", "2 1 a=1 true"] && wire.server.requests.count == 4)
         }
     }
 
@@ -45,12 +48,13 @@ import Testing
             }
             _ = try await wire.get().interceptors(exchange: [spy]).value()
             _ = try await wire.session.post(wire.url + "/", json: ["n": 1]).interceptors(exchange: [spy]).value()
-            _ = try await wire.send("/", method: "DELETE")
+            _ = try await wire.session.delete(wire.url + "/").interceptors(exchange: [spy]).value()
             for (shown, got) in zip(seen.all, wire.server.requests) {
                 let sent = Dictionary(got.headers.map { ($0.name.lowercased(), $0.value) }) { $0 + ", " + $1 }
                 #expect(sent == shown, "\(got.method)")
             }
-            #expect(seen.all.count == 2 && seen.all[1]["content-length"] == "7" && seen.all[1]["host"] == "127.0.0.1:\(wire.server.port)")
+            #expect(wire.server.requests.map(\.method) == ["GET", "POST", "DELETE"] && seen.all.count == 3)
+            #expect(seen.all[1]["content-length"] == "7" && seen.all[1]["host"] == "127.0.0.1:\(wire.server.port)")
         }
     }
 
@@ -198,9 +202,99 @@ import Testing
             for try await piece in try await session.stream(wire.url + "/").bytes { count += piece.count }
             let folder = TemporaryFolder()
             let file = URL(filePath: folder.path + "/file")
-            _ = try await session.download(wire.url + "/", to: file).value()
+            // More than memory may take.
+            _ = try await session.download(wire.url + "/", to: file).options { $0.limits.bodyBytes = 1_000 }.value()
             #expect(count == 300_000 && folder.contents(of: "file")?.count == 300_000)
             #expect(bodies.all == ["stream", "file 300000"])
+        }
+    }
+
+    /// The reader has the beginning while the server holds the rest back.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func aStreamIsReadWhileItArrives(_ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", ScriptedResponse.ok("0123456789abcdef").stalling(.afterBytes(10)))
+            let pass = Intercepting { request, _, next in try await next(request) }
+            let session = wire.session.with {
+                $0.options.interceptors = place == .call ? .init(call: [pass]) : .init(exchange: [pass])
+            }
+            var (text, isHeld) = (Data(), true)
+            for try await piece in try await session.stream(wire.url + "/").bytes {
+                text += piece
+                guard isHeld, text.count == 10 else { continue }
+                isHeld = false
+                wire.server.releaseStalls()
+            }
+            #expect(text == Data("0123456789abcdef".utf8) && !isHeld)
+        }
+    }
+
+    /// A sequence is asked for its first piece behind them, and a file is opened there.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func uploadsPassThrough(_ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire { wire async throws in
+            wire.server.on("/", .ok())
+            let (bodies, pieces) = (Gathered<String>(), Gathered<Int>())
+            let spy = Intercepting { request, _, next in
+                switch request.body?.content {
+                case .file(let path): bodies.add("file \(URL(filePath: path).lastPathComponent)")
+                case .stream: bodies.add("stream \(pieces.all.count)")
+                case .data, nil: bodies.add("in memory")
+                }
+                #expect(request.bodyBytes == nil)
+                return try await next(request)
+            }
+            func send(_ upload: Request<Data>) async throws {
+                _ = try await upload.interceptors(call: place == .call ? [spy] : [], exchange: place == .exchange ? [spy] : []).value()
+            }
+            let text = String(repeating: "0123456789", count: 30_000)
+            let body = AsyncStream<Data> {
+                pieces.add(pieces.all.count)
+                return pieces.all.count > 3 ? nil : Data(text.utf8)
+            }
+            try await send(wire.session.upload(wire.url + "/", from: body))
+            let folder = TemporaryFolder()
+            try await send(wire.session.upload(wire.url + "/", from: URL(filePath: folder.write(text, to: "file"))))
+            #expect(bodies.all == ["stream 0", "file file"])
+            #expect(wire.server.requests.map(\.body.count) == [900_000, 300_000] && wire.server.requests.last?.text == text)
+        }
+    }
+
+    private static func unstopped(_ calls: Int = .max) -> Intercepting {
+        Intercepting { request, _, next in
+            for _ in 1..<calls { _ = try await next(request) }
+            return try await next(request)
+        }
+    }
+
+    /// Five repetitions at first, as for the policy's own (`RetryBudgetTests`); the policy repeats no 404.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func repetitionsTakeFromTheRetryBudget(_ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire {
+            $0.options.retry = RetryPolicy(maxAttempts: 2)
+            $0.use(ManualClock())
+        } _: { wire async throws in
+            wire.server.on("/", .status(404))
+            let endless = Self.unstopped()
+            let error = try await wire.get()
+                .interceptors(call: place == .call ? [endless] : [], exchange: place == .exchange ? [endless] : []).failure()
+            #expect(error.code == .interceptorFailed && error.message.contains("the retry budget of 127.0.0.1 is spent"), "\(error)")
+            #expect(wire.server.requests.count == 6)
+        }
+    }
+
+    /// No policy repeats anything, and there is no budget.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange])
+    func withoutARetryPolicyNothingIsTakenFromTheBudget(_ place: InterceptedRequest.Context.Place) async throws {
+        try await withWire {
+            $0.options.retry = RetryPolicy(maxAttempts: 1)
+            $0.use(ManualClock())
+        } _: { wire async throws in
+            wire.server.on("/", .ok())
+            let twenty = Self.unstopped(20)
+            _ = try await wire.get()
+                .interceptors(call: place == .call ? [twenty] : [], exchange: place == .exchange ? [twenty] : []).value()
+            #expect(wire.server.requests.count == 20)
         }
     }
 }

@@ -2,6 +2,7 @@ import CleanSlate
 import Foundation
 import HTTPTypes
 import ScopedNetTestServer
+import ScopedNetTesting
 import Testing
 
 @testable import ScopedNet
@@ -110,6 +111,34 @@ import Testing
             #expect(second.code == .interceptorTimeout)
             let total = wire.get().timeout(.milliseconds(30)).interceptors(call: [waiting(Latch(), log)])
             #expect(try await total.failure().code == .totalTimeout)
+        }
+    }
+
+    /// The default, and none: an hour is no matter then.
+    @Test(arguments: [InterceptedRequest.Context.Place.call, .exchange], [true, false])
+    func theLimitIsAMinuteOrNone(_ place: InterceptedRequest.Context.Place, _ isLimited: Bool) async throws {
+        let clock = ManualClock()
+        try await withWire {
+            $0.use(clock)
+            if !isLimited { $0.options.timeouts.interceptor = nil }
+        } _: { wire async throws in
+            wire.server.on("/", .ok("there"))
+            let (begun, mayGo) = (Latch(), Latch())
+            let slow = Intercepting { request, _, next in
+                begun.open()
+                await mayGo.wait()
+                return try await next(request)
+            }
+            async let outcome = wire.get()
+                .interceptors(call: place == .call ? [slow] : [], exchange: place == .exchange ? [slow] : []).outcome()
+            await begun.wait()
+            #expect(clock.nextWait == (isLimited ? .seconds(60) : nil))
+            clock.advance(by: .seconds(3600))
+            mayGo.open()
+            switch await outcome {
+            case .success(let response): #expect(!isLimited && response.value == Data("there".utf8))
+            case .failure(let error): #expect(isLimited && error.code == .interceptorTimeout, "\(error)")
+            }
         }
     }
 

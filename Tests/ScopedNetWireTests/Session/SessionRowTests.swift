@@ -26,6 +26,7 @@ struct SessionRowTests {
         #expect(configuration.limits.total == 64)
         let options = configuration.options
         #expect(options.timeouts == Timeouts(connect: .seconds(10), firstByte: .seconds(60), idle: .seconds(60)))
+        #expect(options.timeouts.interceptor == .seconds(60))
         #expect(options.validation.statuses == .success)
         let accepted = (100..<600).filter(options.validation.accepts)
         #expect(accepted == Array(200..<300))

@@ -500,23 +500,4 @@ import Testing
             await eventually { session.link.liveAdmission.activeCount == 0 }
         }
     }
-
-    @Test func theMockHasAnotherSide() async throws {
-        let session = MockTransport.session("http://mock.test/")
-        let channel = try await DuplexChannel.open("socket", with: session)
-        let server = await session.mock.channel(0)
-        #expect(server.url == "http://mock.test/socket")
-        try await channel.send(Data("ping".utf8))
-        #expect(await server.receive() == Data("ping".utf8))
-        await server.send(Data("pong".utf8))
-        var bytes = channel.bytes.makeAsyncIterator()
-        #expect(try await bytes.next() == Data("pong".utf8))
-        server.close()
-        #expect(try await bytes.next() == nil)
-        #expect(await server.receive() == nil && server.isEnded)
-        session.mock.refuseChannels(with: .connectionRefused)
-        let error = await #expect(throws: NetworkError.self) { try await DuplexChannel.open("socket", with: session) }
-        #expect(error?.code == .connectionRefused)
-        await session.shutdown()
-    }
 }

@@ -1,0 +1,57 @@
+import FoundationEssentials
+import HTTPTypes
+import ScopedNet
+import SystemSupport
+
+/// The beginning of a file whose transfer broke off, and the means to go on with it (RFC 9110 sections 13.1.5 and 14).
+struct PartialImage: Sendable {
+    let data: Data
+    /// A strong entity tag: with anything weaker two versions could be mixed.
+    let tag: String
+    let total: Int
+
+    /// - Returns: nil for what cannot be continued: no ranges, no strong tag, no length, or nothing that is worth it.
+    init?(_ data: Data, head: ResponseHead) {
+        guard head.status == 200, let tag = head["etag"], !tag.hasPrefix("W/"), head["content-encoding"] == nil,
+            head["accept-ranges"]?.lowercased() == "bytes", let length = head["content-length"], let total = Int(length),
+            data.count < total, data.count >= 16 << 10
+        else { return nil }
+        (self.data, self.tag, self.total) = (data, tag, total)
+    }
+
+    /// The fields that ask for the rest, or for all of it where it has changed.
+    var fields: [(String, String)] { [("Range", "bytes=\(data.count)-"), ("If-Range", tag)] }
+
+    /// Joins the rest.
+    ///
+    /// - Returns: nil where the response is not the rest of this.
+    func joined(with rest: Data, _ head: ResponseHead) -> Data? {
+        guard head.status == 206, head["etag"] == tag, rest.count == total - data.count,
+            head["content-range"]?.replacing(" ", with: "").lowercased() == "bytes\(data.count)-\(total - 1)/\(total)"
+        else { return nil }
+        return data + rest
+    }
+}
+
+/// The beginnings of files whose transfers broke off: 32 MiB, the latest ones.
+final class PartialImages: Sendable {
+    private let list = Lock(RecencyList<ImageTransferKey, PartialImage>())
+    private let capacity: Int
+
+    init(capacity: Int = 32 << 20) { self.capacity = capacity }
+
+    var bytes: Int { list.withLock { $0.cost } }
+
+    func put(_ partial: PartialImage, for key: ImageTransferKey) {
+        guard partial.data.count <= capacity else { return }
+        let gone = list.withLock { list -> [PartialImage] in
+            let old = list.put(partial, cost: partial.data.count, for: key)
+            return (old.map { [$0] } ?? []) + list.trim(to: capacity)
+        }
+        _ = gone
+    }
+
+    func take(_ key: ImageTransferKey) -> PartialImage? { list.withLock { $0.remove(key) } }
+
+    func removeAll() { _ = list.withLock { $0.trim(to: 0) } }
+}

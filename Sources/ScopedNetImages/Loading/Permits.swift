@@ -1,0 +1,66 @@
+import ScopedNet
+import SystemSupport
+
+/// Permits to transfer or to decode, for a few at a time. Any thread; nobody is woken under the lock.
+final class Permits: Sendable {
+    private struct State: ~Copyable {
+        var line: PermitLine<UInt64>
+        var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        /// Those who gave up before they had begun to wait.
+        var gone: Set<UInt64> = []
+        var last: UInt64 = 0
+    }
+
+    private let state: Lock<State>
+
+    init(limit: Int, order: ImageOrder) { state = Lock(State(line: PermitLine(limit: limit, order: order))) }
+
+    /// Those who hold a permit, and those who wait for one.
+    var counts: (running: Int, waiting: Int) { state.withLock { ($0.line.holders.count, $0.line.waitingCount) } }
+
+    /// Runs `body` with a permit. Until there is one it waits, as urgent as `work`.
+    ///
+    /// - Throws: `CancellationError` where the task was cancelled while it waited, and what `body` throws.
+    func withPermit<Value: Sendable>(for work: CoalescedWork, _ body: () async throws -> Value) async throws -> Value {
+        let id = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        let hasPermit = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Bool? in
+                    if state.gone.remove(id) != nil { return false }
+                    if state.line.ask(id, work.priority) { return true }
+                    state.waiters[id] = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+                // After it stands in the line: a change that comes between the two would be lost.
+                work.carry { [weak self] priority in self?.state.withLock { $0.line.setPriority(priority, of: id) } }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+                guard let waiter = state.waiters.removeValue(forKey: id) else {
+                    // It holds a permit, has given it back, or has not begun to wait.
+                    if !state.line.holders.contains(id) { state.gone.insert(id) }
+                    return nil
+                }
+                _ = state.line.leave(id)
+                return waiter
+            }
+            waiter?.resume(returning: false)
+        }
+        guard hasPermit else { throw CancellationError() }
+        defer { giveBack(id) }
+        try Task.checkCancellation()
+        return try await body()
+    }
+
+    private func giveBack(_ id: UInt64) {
+        let next = state.withLock { state in
+            state.gone.remove(id)
+            return state.line.leave(id).flatMap { state.waiters.removeValue(forKey: $0) }
+        }
+        next?.resume(returning: true)
+    }
+}

@@ -1,0 +1,264 @@
+import CleanSlate
+import FoundationEssentials
+import HTTPTypes
+import ScopedNet
+import ScopedNetTesting
+import Testing
+
+@testable import ScopedNetImages
+
+/// The ends of loads: receipts, bags, cancels, and transfers that nobody waits for any more.
+@Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct ImageLifetimeTests {
+    private let folder = TemporaryFolder()
+
+    private final class Cell: Sendable {
+        let bag = DeallocBag()
+        let log: ImageLog
+        init(_ log: ImageLog) { self.log = log }
+    }
+
+    @Test func aLoadEndsWithItsOwner() async throws {
+        let test = ImageLoading()
+        let log = ImageLog()
+        var cell: Cell? = Cell(log)
+        if let cell {
+            test.images.load("a.bmp").onSuccess(for: cell) { cell, _ in cell.log.add("success") }
+                .onFailure(for: cell) { cell, _ in cell.log.add("failure") }.onEnd { log.add("\($0)") }.start(in: cell.bag)
+        }
+        await test.mock.waitForExchanges(1)
+        cell = nil
+        await test.session.agent.waitUntilIdle()
+        #expect(test.mock.exchanges[0].isCancelled)
+        #expect(log.all == ["cancelled(ScopedNet.CancelReason.ownerReleased)"] || log.all.count == 1 && log.all[0].contains("cancelled"))
+        await test.end()
+    }
+
+    /// IMD-5, defect 44.
+    @Test func aReceiptThatGoesCancelsItsLoadAlone() async throws {
+        let test = ImageLoading()
+        let log = ImageLog()
+        let kept = test.images.load("a.bmp").onSuccess { _ in log.add("kept") }.start()
+        var gone: ImageReceipt? = test.images.load("a.bmp").onSuccess { _ in log.add("gone") }.start()
+        await test.mock.waitForExchanges(1)
+        #expect(gone?.isRunning == true)
+        gone = nil
+        #expect(!test.mock.exchanges[0].isCancelled)
+        test.mock.exchanges[0].respond(ImageLoading.reply(ImageLoading.bitmap()))
+        _ = await kept.operation.outcome()
+        #expect(log.all == ["kept"])
+        await test.end()
+    }
+
+    /// AlamofireImage #121, AFNetworking #3324: a load that was cancelled and begun again stalled. IMD-4.
+    @Test func oneThatIsCancelledAndBegunAgainComes() async throws {
+        let test = ImageLoading()
+        for round in 0..<20 {
+            let first = test.images.load("a.bmp").start()
+            await test.mock.waitForExchanges(round + 1)
+            first.cancel()
+        }
+        async let image = test.images.image("a.bmp")
+        await test.mock.waitForExchanges(21)
+        let cancelled = test.mock.exchanges.filter(\.isCancelled).count
+        #expect(cancelled == 20)
+        test.mock.exchanges[20].respond(ImageLoading.reply(ImageLoading.bitmap()))
+        let width = try await image.width
+        #expect(width == 4)
+        await test.end()
+    }
+
+    @Test func aCancelledTaskEndsItsLoad() async throws {
+        let test = ImageLoading()
+        let task = Task { try await test.images.image("a.bmp") }
+        await test.mock.waitForExchanges(1)
+        task.cancel()
+        await #expect {
+            try await task.value
+        } throws: { ($0 as? ImageLoadError)?.isCancelled == true }
+        await test.session.agent.waitUntilIdle()
+        #expect(test.mock.exchanges[0].isCancelled)
+        await test.end()
+    }
+
+    @Test func theEndOfASessionEndsItsLoads() async throws {
+        let test = ImageLoading()
+        async let image = test.images.image("a.bmp")
+        await test.mock.waitForExchanges(1)
+        await test.session.shutdown()
+        do {
+            _ = try await image
+            Issue.record("there is none")
+        } catch let error as ImageLoadError { #expect(error.isCancelled) }
+        await #expect(throws: ImageLoadError.self) { try await test.images.image("b.bmp") }
+    }
+
+    // MARK: The last one
+
+    private func arrive(_ exchange: MockExchange, _ data: Data, part: Int, fields: HTTPFields = [:]) {
+        var fields = fields
+        fields[.contentLength] = "\(data.count)"
+        exchange.receiveHead(headers: fields)
+        exchange.receive(data.prefix(part))
+    }
+
+    /// IMD-5.
+    @Test(arguments: [(0.9, false), (0.5, true)]) func aTransferThatIsFarEnoughIsFinished(atLeast: Double, isFinished: Bool) async throws {
+        let test = ImageLoading(cache: folder.cache()) { $0.onLastCancel = .finish(atLeast: atLeast) }
+        let data = ImageLoading.bitmap(100, 100)
+        var receipt: ImageReceipt? = test.images.load("a.bmp").start()
+        await test.mock.waitForExchanges(1)
+        arrive(test.mock.exchanges[0], data, part: data.count * 6 / 10, fields: [.cacheControl: "max-age=60"])
+        while test.images.arrivedBytes < data.count / 2 { await Task.yield() }
+        #expect(receipt?.isRunning == true)
+        receipt = nil
+        if isFinished {
+            test.mock.exchanges[0].receive(data.suffix(from: data.count * 6 / 10))
+            test.mock.exchanges[0].finish()
+        }
+        await test.session.agent.waitUntilIdle()
+        #expect(test.mock.exchanges[0].isCancelled != isFinished)
+        // Its task is on its way out for a moment more.
+        while test.images.activity.transfers > 0 { await Task.yield() }
+        if isFinished {
+            _ = try await test.images.image("a.bmp")
+            #expect(test.mock.exchanges.count == 1)
+        }
+        await test.end()
+    }
+
+    /// Defect 59: the download is kept, and its callback is gone.
+    @Test func whatBrokeOffIsContinued() async throws {
+        let test = ImageLoading(cache: folder.cache())
+        let data = ImageLoading.bitmap(200, 200)
+        let fields: HTTPFields = [.eTag: "\"7\"", .acceptRanges: "bytes", .cacheControl: "max-age=60"]
+        let part = data.count * 6 / 10
+        var receipt: ImageReceipt? = test.images.load("a.bmp").start()
+        await test.mock.waitForExchanges(1)
+        arrive(test.mock.exchanges[0], data, part: part, fields: fields)
+        while test.images.arrivedBytes < part { await Task.yield() }
+        #expect(receipt?.isRunning == true)
+        receipt = nil
+        await test.session.agent.waitUntilIdle()
+        async let image = test.images.image("a.bmp")
+        await test.mock.waitForExchanges(2)
+        let second = test.mock.exchanges[1]
+        #expect(second.headers[.range] == "bytes=\(part)-" && second.headers[.ifRange] == "\"7\"")
+        var rest = fields
+        rest[.contentRange] = "bytes \(part)-\(data.count - 1)/\(data.count)"
+        rest[.contentLength] = "\(data.count - part)"
+        second.receiveHead(status: 206, headers: rest)
+        second.receive(data.suffix(from: part))
+        second.finish()
+        let whole = try await image
+        #expect(whole.width == 200 && whole.withPixels { pixels in (0..<40_000).allSatisfy { pixels[$0 * 4] == 200 } })
+        // It is stored as if it had come in one.
+        test.images.removeAll()
+        _ = try await test.images.image("a.bmp")
+        #expect(test.mock.exchanges.count == 2)
+        await test.end()
+    }
+
+    /// A file that has changed meanwhile comes whole (status 200), and a wrong rest is not believed.
+    @Test(arguments: ["changed", "wrong"]) func anotherFileIsNotMixedWithTheFirst(how: String) async throws {
+        let test = ImageLoading()
+        let (old, new) = (ImageLoading.bitmap(200, 200, red: 1), ImageLoading.bitmap(200, 200, red: 9))
+        let fields: HTTPFields = [.eTag: "\"7\"", .acceptRanges: "bytes"]
+        let part = old.count / 2
+        var receipt: ImageReceipt? = test.images.load("a.bmp").start()
+        await test.mock.waitForExchanges(1)
+        arrive(test.mock.exchanges[0], old, part: part, fields: fields)
+        while test.images.arrivedBytes < part { await Task.yield() }
+        #expect(receipt?.isRunning == true)
+        receipt = nil
+        await test.session.agent.waitUntilIdle()
+        async let image = test.images.image("a.bmp")
+        await test.mock.waitForExchanges(2)
+        if how == "wrong" {
+            // Another version's rest.
+            test.mock.exchanges[1].receiveHead(
+                status: 206,
+                headers: [
+                    .eTag: "\"8\"", .contentRange: "bytes \(part)-\(old.count - 1)/\(old.count)", .contentLength: "\(old.count - part)",
+                ])
+            test.mock.exchanges[1].receive(new.suffix(from: part))
+            test.mock.exchanges[1].finish()
+            await test.mock.waitForExchanges(3)
+            #expect(test.mock.exchanges[2].headers[.range] == nil)
+        }
+        test.mock.exchanges.last?.respond(ImageLoading.reply(new, [:]))
+        let whole = try await image
+        #expect(whole.withPixels { pixels in (0..<40_000).allSatisfy { pixels[$0 * 4] == 9 } })
+        await test.end()
+    }
+
+    // MARK: Ahead
+
+    @Test func whatWasFetchedAheadIsNotFetchedAgain() async throws {
+        let test = ImageLoading(cache: folder.cache())
+        for name in ["a.bmp", "b.bmp"] { test.mock.on(name, ImageLoading.reply(ImageLoading.bitmap())) }
+        let ahead = test.images.prefetch(["a.bmp", "b.bmp"])
+        await ahead.waitUntilDone()
+        #expect(ahead.remaining == 0 && test.images.memory.count == 0 && test.mock.exchanges.count == 2)
+        _ = try await test.images.image("a.bmp")
+        #expect(test.mock.exchanges.count == 2)
+        let pictures = test.images.prefetch(["b.bmp"], to: .memory)
+        await pictures.waitUntilDone()
+        #expect(test.images.cached("b.bmp") != nil)
+        await test.end()
+    }
+
+    @Test func aLoadTakesOverWhatIsFetchedAhead() async throws {
+        let test = ImageLoading()
+        var ahead: ImagePrefetch? = test.images.prefetch(["a.bmp", "b.bmp"])
+        await test.mock.waitForExchanges(2)
+        async let image = test.images.image("a.bmp")
+        while test.images.fileWaiters < 3 { await Task.yield() }
+        #expect(ahead?.remaining == 2)
+        ahead = nil
+        while !test.mock.exchanges[1].isCancelled { await Task.yield() }
+        #expect(test.mock.exchanges.map(\.isCancelled) == [false, true])
+        test.mock.exchanges[0].respond(ImageLoading.reply(ImageLoading.bitmap()))
+        let width = try await image.width
+        #expect(width == 4)
+        await test.end()
+    }
+
+    // MARK: Before it is there
+
+    @Test func progressIsToldToEachWhoWantsIt() async throws {
+        let test = ImageLoading()
+        let (log, bag, data) = (ImageLog(), DeallocBag(), ImageLoading.bitmap(100, 100))
+        for name in ["a", "b"] {
+            test.images.load("a.bmp").onProgress { progress in log.add("\(name) \(progress.completed == data.count)") }
+                .onSuccess { _ in log.add("\(name) done") }.start(in: bag)
+        }
+        await test.mock.waitForExchanges(1)
+        while test.images.fileWaiters < 1 { await Task.yield() }
+        test.mock.exchanges[0].respond(ImageLoading.reply(data))
+        await bag.waitUntilIdle()
+        #expect(log.all.contains("a true") && log.all.contains("b true"))
+        #expect(log.all.filter { $0.hasSuffix("done") }.count == 2)
+        await test.end()
+    }
+
+    #if Images
+    @Test func aProgressivePictureIsShownBeforeItIsWhole() async throws {
+        let test = ImageLoading { $0.previewInterval = .zero }
+        let (log, bag, data) = (ImageLog(), DeallocBag(), try CodecSamples.file("progressive.jpg"))
+        test.images.load(ImageRequest("a.jpg")).onPreview { image in log.add("preview \(image.width)") }
+            .onSuccess { image in log.add("picture \(image.width)") }.start(in: bag)
+        await test.mock.waitForExchanges(1)
+        let exchange = test.mock.exchanges[0]
+        exchange.receiveHead(headers: [.contentLength: "\(data.count)"])
+        exchange.receive(data.prefix(data.count * 3 / 4))
+        while log.all.isEmpty { await Task.yield() }
+        exchange.receive(data.suffix(from: data.count * 3 / 4))
+        exchange.finish()
+        await bag.waitUntilIdle()
+        #expect(log.all.first == "preview \(CodecSamples.photo.width)" && log.all.last == "picture \(CodecSamples.photo.width)")
+        let previews = log.all.filter { $0.hasPrefix("preview") }
+        #expect((1...3).contains(previews.count) && log.all.filter { $0.hasPrefix("picture") }.count == 1)
+        await test.end()
+    }
+    #endif
+}
