@@ -109,13 +109,15 @@ func changeAccount(to account: String, of images: ImageLoader) {
     images.removeAll()
 }
 
-func ownAvatar(of account: String) -> ImageRequest {
-    var request = ImageRequest("me/avatar", size: PixelSize(96, 96), mode: .fill)
-    var cache = CachePolicy.standard
-    cache.partition = account
-    request.cache = cache
-    return request
+#if Images
+func makeIsolatedImages(_ session: Session) throws -> ImageLoader {
+    let decoder = IsolatedDecoder()
+    try decoder.prepare()
+    var configuration = ImageLoader.Configuration()
+    configuration.decoders = .isolated(decoder)
+    return ImageLoader(session, configuration: configuration)
 }
+#endif
 
 func play(_ file: Data, _ show: (DecodedImage) -> Void) async throws {
     let animation = try AnimatedImage(file)
