@@ -11,10 +11,11 @@ final class DecodePool: Sendable {
     var counts: (running: Int, waiting: Int) { permits.counts }
 
     /// Runs `body` when there is a permit. A cancel of the task ends the wait, or is told to `body`.
-    func run<Value: Sendable>(for work: CoalescedWork, _ body: @escaping @Sendable (DecodingCancellation) throws -> Value) async throws
+    func run<Value: Sendable>(_ number: UInt64, for work: CoalescedWork, _ body: @escaping @Sendable (DecodingCancellation) throws -> Value)
+        async throws
         -> Value
     {
-        try await permits.withPermit(for: work) { [self] in
+        try await permits.withPermit(number, for: work) { [self] in
             let cancellation = DecodingCancellation()
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in

@@ -153,9 +153,10 @@ public final class ImageLoader: Sendable {
                 ImageListeners.Listener(
                     id: closures.id, operation: load.operation, progress: closures.progress, preview: closures.preview), to: keys.picture)
         }
+        let origin = ImageOrigin(fileID, line)
         load.join(of: session, closures, priority: request.priority, fileID, line) { [weak self] work in
             guard let self else { throw ImageLoadError.cancelled }
-            return try await make(request, keys, work, (fileID, line))
+            return try await make(request, keys, work, origin)
         }
         return load
     }
@@ -172,12 +173,12 @@ public final class ImageLoader: Sendable {
     }
 
     private func make(
-        _ request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: (StaticString, Int)
+        _ request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: ImageOrigin
     ) async throws -> DecodedImage {
         let previews = ImagePreviews(interval: configuration.previewInterval) { [maker] header in
             ImageDecodingOptions(size: maker.decodeSize(header, request), limits: maker.limits)
         }
-        async let previewing: Void = showPreviews(previews, request, keys.picture, work)
+        async let previewing: Void = showPreviews(previews, request, keys.picture, work, origin.number)
         defer { previews.end() }
         let watching =
             configuration.makesPreviews && maker.decoders.makesPreviews
@@ -191,7 +192,7 @@ public final class ImageLoader: Sendable {
         previews.finish()
         await previewing
         if let known = renewed(keys.picture, body) { return known }
-        let image = try await decoding.run(for: work) { [maker] cancellation in
+        let image = try await decoding.run(origin.number, for: work) { [maker] cancellation in
             if let decoded = try previews.picture(body.data) { return try maker.finish(decoded, body.header, request, cancellation) }
             return try maker.make(body.data, body.header, for: request, cancellation)
         }
@@ -211,9 +212,11 @@ public final class ImageLoader: Sendable {
         return hit.image
     }
 
-    private func showPreviews(_ previews: ImagePreviews, _ request: ImageRequest, _ key: ImageKey, _ work: CoalescedWork) async {
+    private func showPreviews(_ previews: ImagePreviews, _ request: ImageRequest, _ key: ImageKey, _ work: CoalescedWork, _ number: UInt64)
+        async
+    {
         await previews.run { [decoding, maker, listeners] header, make in
-            let image = try? await decoding.run(for: work) { cancellation in
+            let image = try? await decoding.run(number, for: work) { cancellation in
                 try make().map { try maker.finish($0, header, request, cancellation) }
             }
             guard let image = image ?? nil else { return false }
@@ -223,11 +226,11 @@ public final class ImageLoader: Sendable {
     }
 
     private func fetch(_ request: ImageRequest, in bag: DeallocBag?, _ fileID: StaticString, _ line: Int) -> ScopedOperation {
-        let keys = keys(of: request)
+        let (keys, origin) = (keys(of: request), ImageOrigin(fileID, line))
         return files.join(
             keys.file, of: session, priority: request.priority, in: bag, tag: request.tag, to: Callback { _ in }, fileID: fileID, line: line
         ) { [transfers] work in
-            _ = try await transfers.body(of: request, keys.file, for: work, (fileID, line)) { _ in }
+            _ = try await transfers.body(of: request, keys.file, for: work, origin) { _ in }
         }
     }
 

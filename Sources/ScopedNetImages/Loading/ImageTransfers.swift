@@ -31,12 +31,12 @@ final class ImageTransfers: Sendable {
     ///
     /// `progress` is called with each progress of the transfer.
     func body(
-        of request: ImageRequest, _ key: ImageTransferKey, for asker: CoalescedWork, _ origin: (fileID: StaticString, line: Int),
+        of request: ImageRequest, _ key: ImageTransferKey, for asker: CoalescedWork, _ origin: ImageOrigin,
         progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> ImageBody {
         if let error = misses.error(for: key) { throw error }
         return try await coalescer.value(key, of: session, for: asker, fileID: origin.fileID, line: origin.line) { [self] work in
-            try await permits.withPermit(for: work) { try await transfer(request, key, work, progress) }
+            try await permits.withPermit(origin.number, for: work) { try await transfer(request, key, work, progress) }
         }
     }
 

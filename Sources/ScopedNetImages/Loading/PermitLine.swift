@@ -2,88 +2,79 @@ import ScopedNet
 
 /// Permits for a few at a time, the most urgent first (pure).
 ///
-/// Those who hold one are a set, and not a count: one who was never granted a permit cannot give one back. Of equal priority the order decides; one that
-/// becomes more urgent goes behind those who are so already, one that becomes less urgent before them.
-struct PermitLine<ID: Hashable & Sendable>: Sendable {
-    private struct Place: Sendable {
-        var priority: Priority
-        /// The one of its entries that counts; those of earlier priorities are passed over.
-        var ticket: Int
-    }
-
+/// Those who hold one are a set, and not a count: one that was never granted a permit cannot give one back. Numbers say who came first: of equal priority
+/// they decide, and not the moment at which some thread came so far.
+struct PermitLine<Number: Hashable & Comparable & Sendable>: Sendable {
     private let limit: Int
     private let order: ImageOrder
-    private var places: [ID: Place] = [:]
-    private var buckets = [Bucket<ID>](repeating: Bucket(), count: Priority.allCases.count)
-    private var tickets = 0
-    private(set) var holders: Set<ID> = []
+    private var priorities: [Number: Priority] = [:]
+    /// Those that wait, by priority; in each ascending.
+    private var waiting = [[Number]](repeating: [], count: Priority.allCases.count)
+    private(set) var holders: Set<Number> = []
 
     init(limit: Int, order: ImageOrder = .firstInFirstOut) { (self.limit, self.order) = (max(1, limit), order) }
 
-    var waitingCount: Int { places.count }
+    var waitingCount: Int { priorities.count }
 
     /// Asks for a permit.
     ///
     /// - Returns: true where there is one at once. Asking again changes nothing.
-    mutating func ask(_ id: ID, _ priority: Priority) -> Bool {
-        guard places[id] == nil, !holders.contains(id) else { return holders.contains(id) }
+    mutating func ask(_ number: Number, _ priority: Priority) -> Bool {
+        guard priorities[number] == nil, !holders.contains(number) else { return holders.contains(number) }
         if holders.count < limit {
-            holders.insert(id)
+            holders.insert(number)
             return true
         }
-        enter(id, priority, atBack: order == .firstInFirstOut)
+        enter(number, priority)
         return false
     }
 
-    mutating func setPriority(_ priority: Priority, of id: ID) {
-        guard let place = places[id], place.priority != priority else { return }
-        enter(id, priority, atBack: (place.priority < priority) == (order == .firstInFirstOut))
+    mutating func setPriority(_ priority: Priority, of number: Number) {
+        guard let old = priorities[number], old != priority else { return }
+        remove(number, old)
+        enter(number, priority)
     }
 
     /// Leaves the line, or gives a permit back.
     ///
-    /// - Returns: the one who has that permit now.
-    mutating func leave(_ id: ID) -> ID? {
-        if places.removeValue(forKey: id) != nil { return nil }
-        guard holders.remove(id) != nil else { return nil }
-        return grantNext()
+    /// - Returns: the one that has that permit now.
+    mutating func leave(_ number: Number) -> Number? {
+        if let priority = priorities[number] {
+            remove(number, priority)
+            return nil
+        }
+        guard holders.remove(number) != nil, let (next, priority) = next() else { return nil }
+        remove(next, priority)
+        holders.insert(next)
+        return next
     }
 
-    private mutating func enter(_ id: ID, _ priority: Priority, atBack: Bool) {
-        tickets += 1
-        places[id] = Place(priority: priority, ticket: tickets)
-        buckets[Int(priority.level)].insert(id, tickets, atBack: atBack)
-    }
-
-    private mutating func grantNext() -> ID? {
-        for level in buckets.indices.reversed() {
-            while let (id, ticket) = buckets[level].popFirst() {
-                guard places[id]?.ticket == ticket else { continue }
-                places[id] = nil
-                holders.insert(id)
-                return id
-            }
+    private func next() -> (Number, Priority)? {
+        for priority in Priority.allCases.sorted().reversed() {
+            let equals = waiting[Int(priority.level)]
+            if let next = order == .firstInFirstOut ? equals.first : equals.last { return (next, priority) }
         }
         return nil
     }
-}
 
-/// Those of one priority, the next one at the front; some of them have gone.
-private struct Bucket<ID: Hashable & Sendable>: Sendable {
-    private typealias Entry = (id: ID, ticket: Int)
-    /// The front, the next one last.
-    private var front: [Entry] = []
-    private var back: [Entry] = []
-
-    mutating func insert(_ id: ID, _ ticket: Int, atBack: Bool) {
-        if atBack { back.append((id, ticket)) } else { front.append((id, ticket)) }
+    private mutating func enter(_ number: Number, _ priority: Priority) {
+        priorities[number] = priority
+        waiting[Int(priority.level)].insert(number, at: place(of: number, priority))
     }
 
-    mutating func popFirst() -> (id: ID, ticket: Int)? {
-        if front.isEmpty {
-            front = back.reversed()
-            back = []
+    private mutating func remove(_ number: Number, _ priority: Priority) {
+        priorities[number] = nil
+        waiting[Int(priority.level)].remove(at: place(of: number, priority))
+    }
+
+    /// The first place whose number is not below it.
+    private func place(of number: Number, _ priority: Priority) -> Int {
+        let equals = waiting[Int(priority.level)]
+        var (low, high) = (0, equals.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if equals[middle] < number { low = middle + 1 } else { high = middle }
         }
-        return front.popLast()
+        return low
     }
 }

@@ -8,7 +8,6 @@ final class Permits: Sendable {
         var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         /// Those who gave up before they had begun to wait.
         var gone: Set<UInt64> = []
-        var last: UInt64 = 0
     }
 
     private let state: Lock<State>
@@ -18,14 +17,10 @@ final class Permits: Sendable {
     /// Those who hold a permit, and those who wait for one.
     var counts: (running: Int, waiting: Int) { state.withLock { ($0.line.holders.count, $0.line.waitingCount) } }
 
-    /// Runs `body` with a permit. Until there is one it waits, as urgent as `work`.
+    /// Runs `body` with a permit. Until there is one it waits, as urgent as `work`, in the order of the numbers, each of which is used once at a time.
     ///
     /// - Throws: `CancellationError` where the task was cancelled while it waited, and what `body` throws.
-    func withPermit<Value: Sendable>(for work: CoalescedWork, _ body: () async throws -> Value) async throws -> Value {
-        let id = state.withLock { state in
-            state.last += 1
-            return state.last
-        }
+    func withPermit<Value: Sendable>(_ id: UInt64, for work: CoalescedWork, _ body: () async throws -> Value) async throws -> Value {
         let hasPermit = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in

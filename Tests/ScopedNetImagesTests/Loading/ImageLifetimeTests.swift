@@ -52,18 +52,18 @@ import Testing
     /// AlamofireImage #121, AFNetworking #3324: a load that was cancelled and begun again stalled. IMD-4.
     @Test func oneThatIsCancelledAndBegunAgainComes() async throws {
         let test = ImageLoading()
-        for round in 0..<20 {
+        for _ in 0..<50 {
             let first = test.images.load("a.bmp").start()
-            await test.mock.waitForExchanges(round + 1)
+            await Task.yield()
             first.cancel()
         }
-        async let image = test.images.image("a.bmp")
-        await test.mock.waitForExchanges(21)
-        let cancelled = test.mock.exchanges.filter(\.isCancelled).count
-        #expect(cancelled == 20)
-        test.mock.exchanges[20].respond(ImageLoading.reply(ImageLoading.bitmap()))
-        let width = try await image.width
-        #expect(width == 4)
+        let width = Task { try await test.images.image("a.bmp").width }
+        // It has a transfer of its own, or has taken over the one before it.
+        while test.images.memory.count == 0 {
+            for exchange in test.mock.exchanges where !exchange.isEnded { exchange.respond(ImageLoading.reply(ImageLoading.bitmap())) }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(try await width.value == 4)
         await test.end()
     }
 

@@ -80,8 +80,10 @@ import Testing
         let test = ImageLoading { $0.order = order }
         let log = ImageLog()
         let bag = DeallocBag()
-        for index in 0..<10 { test.images.load(ImageRequest("\(index)")).onSuccess { _ in log.add("\(index)") }.start(in: bag) }
+        func start(_ index: Int) { test.images.load(ImageRequest("\(index)")).onSuccess { _ in log.add("\(index)") }.start(in: bag) }
+        for index in 0..<4 { start(index) }
         await test.mock.waitForExchanges(4)
+        for index in 4..<10 { start(index) }
         while test.images.activity.waitingTransfers < 6 { await Task.yield() }
         #expect(test.mock.exchanges.count == 4 && test.images.activity.transfers == 4)
         test.mock.exchanges[0].respond(ImageLoading.reply(ImageLoading.bitmap()))

@@ -43,7 +43,7 @@ import Testing
         #expect(drain(&line, from: 1) == [3, 5, 4, 2])
     }
 
-    /// One that becomes more urgent goes behind those who are so already, one that becomes less urgent before them.
+    /// Among its equals each stands where it would have stood with that priority from the start.
     @Test func prioritiesChangeInTheLine() {
         var line = PermitLine<Int>(limit: 1)
         for (id, priority) in [(1, Priority.normal), (2, .low), (3, .low), (4, .high), (5, .high)] { _ = line.ask(id, priority) }
@@ -52,7 +52,7 @@ import Testing
         // Of a holder and of a stranger nothing changes.
         line.setPriority(.high, of: 1)
         line.setPriority(.high, of: 77)
-        #expect(drain(&line, from: 1) == [5, 3, 4, 2])
+        #expect(drain(&line, from: 1) == [3, 5, 2, 4])
     }
 
     private func drain(_ line: inout PermitLine<Int>, from first: Int) -> [Int] {
@@ -66,49 +66,30 @@ import Testing
 
     // MARK: Against a naive line
 
-    /// The same by arrays that are searched. (the reference of the random walk)
+    /// The same by one list that is searched. (the reference of the random walk)
     private struct Reference {
         let limit: Int
         let order: ImageOrder
-        var waiting: [[Int]] = Array(repeating: [], count: Priority.allCases.count)
+        var waiting: [Int: Priority] = [:]
         var holders: Set<Int> = []
-
-        func isWaiting(_ id: Int) -> Bool { waiting.contains { $0.contains(id) } }
 
         mutating func ask(_ id: Int, _ priority: Priority) -> Bool {
             if holders.contains(id) { return true }
-            if isWaiting(id) { return false }
-            if holders.count < limit {
-                holders.insert(id)
-                return true
-            }
-            put(id, priority, atBack: order == .firstInFirstOut)
-            return false
+            if waiting[id] != nil { return false }
+            if holders.count < limit { holders.insert(id) } else { waiting[id] = priority }
+            return holders.contains(id)
         }
 
-        mutating func put(_ id: Int, _ priority: Priority, atBack: Bool) {
-            let level = Int(priority.level)
-            waiting[level].insert(id, at: atBack ? waiting[level].count : 0)
-        }
-
-        mutating func setPriority(_ priority: Priority, of id: Int) {
-            guard let level = waiting.firstIndex(where: { $0.contains(id) }), level != Int(priority.level) else { return }
-            waiting[level].removeAll { $0 == id }
-            put(id, priority, atBack: (level < Int(priority.level)) == (order == .firstInFirstOut))
-        }
+        mutating func setPriority(_ priority: Priority, of id: Int) { if waiting[id] != nil { waiting[id] = priority } }
 
         mutating func leave(_ id: Int) -> Int? {
-            if isWaiting(id) {
-                for level in waiting.indices { waiting[level].removeAll { $0 == id } }
-                return nil
-            }
-            guard holders.remove(id) != nil else { return nil }
-            for level in waiting.indices.reversed() where !waiting[level].isEmpty {
-                let next = waiting[level].removeFirst()
-                holders.insert(next)
-                return next
-            }
-            return nil
+            if waiting.removeValue(forKey: id) != nil { return nil }
+            guard holders.remove(id) != nil, let highest = waiting.values.map(\.level).max() else { return nil }
+            let equals = waiting.filter { $0.value.level == highest }.keys
+            guard let next = order == .firstInFirstOut ? equals.min() : equals.max() else { return nil }
+            waiting[next] = nil
+            holders.insert(next)
+            return next
         }
     }
 
