@@ -4,84 +4,126 @@ import SystemSupport
 
 /// The file of one transfer while it arrives: looked at as soon as its header is there, kept for a transfer that breaks off, and shown to those who
 /// make previews. Any thread.
+///
+/// A transfer that is tried again is read again, in a task of its own beside that of the attempt before: each reading has a number, and the last one that
+/// began is the one that counts.
 final class ArrivingImage: Sendable {
-    typealias Watcher = @Sendable (ImageHeader, Data) -> Void
+    /// Gets the number of the reading, the header, and all bytes so far.
+    typealias Watcher = @Sendable (UInt64, ImageHeader, Data) -> Void
 
     private struct State: Sendable {
+        var reading: UInt64 = 0
         var head: ResponseHead?
         var data = Data()
+        /// With what came before this transfer; also where the bytes are not kept.
+        var received = 0
         var header: ImageHeader?
         var error: ImageError?
         /// The bytes that the header takes.
         var needed = 16
-        var watchers: [UInt64: Watcher] = [:]
+        /// The bytes that were shown last. Each time there have to be some more of them: a watcher that keeps them makes the next piece a copy of all.
+        var shown = 0
     }
+
+    private enum Answer { case more, enough, refused }
 
     private let state = Lock(State())
     private let limits: ImageLimits
+    private let partial: PartialImage?
+    private let keeps: Bool
+    private let isWatched: @Sendable () -> Bool
+    private let watcher: Watcher
 
-    init(limits: ImageLimits) { self.limits = limits }
+    /// Makes a file of no bytes.
+    ///
+    /// - Parameters:
+    ///   - partial: the beginning that came with an earlier transfer.
+    ///   - limits: the most that it may ask for.
+    ///   - keeps: true where its beginning is kept for a later transfer.
+    ///   - isWatched: asked whether its bytes are worth keeping for `watcher`.
+    ///   - watcher: shown the file, again and again.
+    init(
+        after partial: PartialImage?, limits: ImageLimits, keeps: Bool, isWatched: @escaping @Sendable () -> Bool,
+        _ watcher: @escaping Watcher
+    ) {
+        (self.limits, self.partial, self.keeps) = (limits, partial, keeps)
+        (self.isWatched, self.watcher) = (isWatched, watcher)
+    }
 
     /// The error for which the transfer was stopped.
     var error: ImageError? { state.withLock { $0.error } }
     var count: Int { state.withLock { $0.data.count } }
+
     /// The part of the file that is there; nil where it is not known.
     var fraction: Double? {
-        state.withLock { state in
-            guard let total = state.head?["content-length"].flatMap(Double.init), total > 0 else { return nil }
-            return min(1, Double(state.data.count) / total)
-        }
+        let (received, head) = state.withLock { ($0.received, $0.head) }
+        guard let head, let length = head["content-length"].flatMap(Double.init) else { return nil }
+        let total = length + Double(head.status == 206 ? partial?.data.count ?? 0 : 0)
+        return total > 0 ? min(1, Double(received) / total) : nil
     }
+
     /// The bytes that have come, for a later transfer to go on with.
-    var partial: PartialImage? { state.withLock { state in state.head.flatMap { PartialImage(state.data, head: $0) } } }
-
-    func watch(_ id: UInt64, _ watcher: @escaping Watcher) {
-        let known = state.withLock { state -> (ImageHeader, Data)? in
-            state.watchers[id] = watcher
-            return state.header.map { ($0, state.data) }
-        }
-        if let (header, data) = known { watcher(header, data) }
+    var beginning: PartialImage? {
+        let (data, head) = state.withLock { ($0.data, $0.head) }
+        return head.flatMap { PartialImage(data, head: $0, after: partial) }
     }
 
-    func unwatch(_ id: UInt64) { _ = state.withLock { $0.watchers.removeValue(forKey: id) } }
-
-    /// Reads a body. `prefix` is what came with an earlier transfer; `stop` ends a transfer of what would be refused.
-    func read(_ head: ResponseHead, _ bytes: StreamedResponse.Bytes, after prefix: Data, keeping: Bool, stop: () -> Void) async throws {
-        state.withLock { state in
-            state.head = head
-            state.data = head.status == 206 ? prefix : Data()
-            (state.header, state.needed) = (nil, 16)
-        }
+    /// Reads a body. `stop` ends the transfer of a file that would be refused.
+    func read(_ head: ResponseHead, _ bytes: StreamedResponse.Bytes, stop: () -> Void) async throws {
+        let reading = Identifier.next()
+        let prefix = head.status == 206 ? partial?.data ?? Data() : Data()
+        state.withLock { $0 = State(reading: reading, head: head, data: prefix, received: prefix.count) }
         for try await piece in bytes {
-            guard take(piece) else { return stop() }
-            // Its pixels are bounded now: nobody wants more of it before it is whole.
-            if !keeping, state.withLock({ $0.header != nil && $0.watchers.isEmpty }) { return state.withLock { $0.data = Data() } }
+            switch take(piece, reading) {
+            case .more: continue
+            case .enough: return
+            case .refused: return stop()
+            }
         }
     }
 
-    /// - Returns: false for a file that is not worth the rest.
-    private func take(_ piece: Data) -> Bool {
-        let (data, header, needed, watchers) = state.withLock { state in
+    private func take(_ piece: Data, _ reading: UInt64) -> Answer {
+        let isWatched = isWatched()
+        let (data, known) = state.withLock { state -> (Data?, ImageHeader?) in
+            guard state.reading == reading else { return (nil, nil) }
+            state.received += piece.count
+            // Its pixels are bounded: the rest is counted, and nothing else.
+            if state.header != nil, !keeps, !isWatched {
+                state.data = Data()
+                return (Data(), state.header)
+            }
             state.data.append(piece)
-            return (state.data.count < state.needed && state.header == nil ? nil : state.data, state.header, state.needed, state.watchers)
+            let isDue =
+                state.header == nil ? state.data.count >= state.needed : isWatched && state.data.count >= state.shown + state.shown / 8
+            return (isDue ? state.data : Data(), state.header)
         }
-        guard let data, data.count >= needed || header != nil else { return true }
-        if let header {
-            for watcher in watchers.values { watcher(header, data) }
-            return true
+        guard let data else { return .enough }
+        if data.isEmpty { return .more }
+        if let known {
+            state.withLock { if $0.reading == reading { $0.shown = data.count } }
+            watcher(reading, known, data)
+            return .more
         }
+        return look(at: data, reading)
+    }
+
+    private func look(at data: Data, _ reading: UInt64) -> Answer {
         do throws(ImageError) {
             switch try ImageHeader.read(data, limits: limits) {
-            case .needsMore(let count): state.withLock { $0.needed = max(count, data.count + 1) }
+            case .needsMore(let count):
+                state.withLock { if $0.reading == reading { $0.needed = max(count, data.count + 1) } }
             case .header(let header):
                 try limits.checkFile(header)
-                state.withLock { $0.header = header }
-                for watcher in watchers.values { watcher(header, data) }
+                state.withLock { if $0.reading == reading { ($0.header, $0.shown) = (header, data.count) } }
+                watcher(reading, header, data)
             }
-            return true
+            return .more
         } catch {
-            state.withLock { $0.error = error }
-            return false
+            return state.withLock { state in
+                guard state.reading == reading else { return .enough }
+                state.error = error
+                return .refused
+            }
         }
     }
 }

@@ -19,7 +19,13 @@ final class DecodePool: Sendable {
             let cancellation = DecodingCancellation()
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
-                    queue.async { continuation.resume(with: Result { try body(cancellation) }) }
+                    queue.async {
+                        continuation.resume(
+                            with: Result {
+                                if cancellation.isCancelled { throw CancellationError() }
+                                return try body(cancellation)
+                            })
+                    }
                 }
             } onCancel: {
                 cancellation.cancel()

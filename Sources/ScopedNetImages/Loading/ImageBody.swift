@@ -10,6 +10,8 @@ struct ImageBody: Sendable {
     let validator: String?
     /// For how long a picture of it may stay in memory.
     let keeping: Keeping
+    /// Its place among the files that are held at a time, until its pictures are made.
+    private let lease: Permits.Lease
 
     enum Keeping: Sendable, Equatable {
         /// The response came with `no-store`.
@@ -17,10 +19,10 @@ struct ImageBody: Sendable {
         case until(ContinuousClock.Instant)
     }
 
-    init(_ data: Data, from response: Response<Data>, limits: ImageLimits) throws(ImageError) {
+    init(_ data: Data, from response: Response<Data>, limits: ImageLimits, _ lease: Permits.Lease) throws(ImageError) {
         guard case .header(let header) = try ImageHeader.read(data, isComplete: true, limits: limits) else { throw .unknownFormat }
         try limits.checkFile(header)
-        (self.data, self.header, source) = (data, header, response.source)
+        (self.data, self.header, source, self.lease) = (data, header, response.source, lease)
         validator = response.headers[.eTag] ?? response.headers[.lastModified]
         switch response.keeping {
         case .never: keeping = .never

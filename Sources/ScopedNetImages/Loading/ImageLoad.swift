@@ -3,7 +3,13 @@ import SystemSupport
 
 /// One caller's load: its operation, which is his, and its place among those who wait for the picture.
 final class ImageLoad: Sendable {
-    typealias Pictures = RequestCoalescer<ImageKey, DecodedImage>
+    typealias Pictures = RequestCoalescer<Key, DecodedImage>
+
+    /// Pictures that are the same are made once; those who look for it in different places do so by themselves.
+    struct Key: Hashable, Sendable {
+        let picture: ImageKey
+        let cache: CachePolicy?
+    }
 
     private struct State: Sendable {
         var member: ScopedOperation?
@@ -11,7 +17,7 @@ final class ImageLoad: Sendable {
     }
 
     let operation: ScopedOperation
-    private let key: ImageKey
+    private let key: Key
     private let pictures: Pictures
     private let state: Holder
 
@@ -38,11 +44,11 @@ final class ImageLoad: Sendable {
 
     /// Begins the operation, and nothing else.
     init(
-        _ request: ImageRequest, _ key: ImageKey, among pictures: Pictures, of session: Session, _ closures: ImageCall.Closures,
+        _ request: ImageRequest, _ picture: ImageKey, among pictures: Pictures, of session: Session, _ closures: ImageCall.Closures,
         in bag: DeallocBag?, onEnd: Callback<ScopedOperation.Outcome>?, _ fileID: StaticString, _ line: Int
     ) {
         let state = Holder()
-        (self.key, self.pictures, self.state) = (key, pictures, state)
+        (key, self.pictures, self.state) = (Key(picture: picture, cache: request.cache), pictures, state)
         operation = ScopedOperation(in: bag, of: session, tag: request.tag, onEnd: onEnd, fileID: fileID, line: line) { _ in
             closures.discard()
             state.cancel()
@@ -58,8 +64,8 @@ final class ImageLoad: Sendable {
         let operation = operation
         let member = pictures.join(
             key, of: session, priority: priority,
-            // A member that ended without a result was cancelled from outside, with its session.
-            onEnd: Callback { _ in if operation.isRunning { operation.cancel() } },
+            // A member may be cancelled from outside, with its session. One that has a result is not cancelled for it: the call may wait for its actor still.
+            onEnd: Callback { outcome in if case .cancelled = outcome { operation.cancel() } },
             to: Callback { closures.finish(operation, $0) }, fileID: fileID, line: line, work: work)
         state.set(member)
     }

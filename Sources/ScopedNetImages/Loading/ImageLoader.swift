@@ -178,26 +178,40 @@ public final class ImageLoader: Sendable {
         let previews = ImagePreviews(interval: configuration.previewInterval) { [maker] header in
             ImageDecodingOptions(size: maker.decodeSize(header, request), limits: maker.limits)
         }
-        async let previewing: Void = showPreviews(previews, request, keys.picture, work, origin.number)
-        defer { previews.end() }
-        let watching =
-            configuration.makesPreviews && maker.decoders.makesPreviews
-            ? transfers.watch(keys.file) { [listeners] header, data in
-                if listeners.wantsPreviews(keys.picture) { previews.note(header, data) }
-            } : nil
-        defer { watching?() }
-        let body = try await transfers.body(of: request, keys.file, for: work, origin) { [listeners] in
-            listeners.tell($0, of: keys.picture)
+        return try await withTaskCancellationHandler {
+            async let previewing: Void = showPreviews(previews, request, keys.picture, work, origin.number)
+            defer { previews.end() }
+            let body = try await body(of: request, keys, work, origin, previews)
+            previews.finish()
+            await previewing
+            if let known = renewed(keys.picture, body) { return known }
+            let image = try await decoding.run(origin.number, for: work) { [maker] cancellation in
+                if let decoded = previews.picture(body.data) { return try maker.finish(decoded, body.header, request, cancellation) }
+                return try maker.make(body.data, body.header, for: request, cancellation)
+            }
+            try Task.checkCancellation()
+            keep(image, keys.picture, body)
+            return image
+        } onCancel: {
+            previews.end()
         }
-        previews.finish()
-        await previewing
-        if let known = renewed(keys.picture, body) { return known }
-        let image = try await decoding.run(origin.number, for: work) { [maker] cancellation in
-            if let decoded = try previews.picture(body.data) { return try maker.finish(decoded, body.header, request, cancellation) }
-            return try maker.make(body.data, body.header, for: request, cancellation)
-        }
-        keep(image, keys.picture, body)
-        return image
+    }
+
+    private func body(
+        of request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: ImageOrigin, _ previews: ImagePreviews
+    ) async throws -> ImageBody {
+        let makesPreviews = configuration.makesPreviews && maker.decoders.makesPreviews
+        let unwatch = transfers.watch(
+            keys.file,
+            ImageTransfers.Watcher { [listeners] in
+                makesPreviews && listeners.wantsPreviews(keys.picture)
+            } arrived: { [listeners] reading, header, data in
+                if makesPreviews, listeners.wantsPreviews(keys.picture) { previews.note(reading, header, data) }
+            } progressed: { [listeners] progress in
+                listeners.tell(progress, of: keys.picture)
+            })
+        defer { unwatch() }
+        return try await transfers.body(of: request, keys.file, for: work, origin)
     }
 
     private func keep(_ image: DecodedImage, _ key: ImageKey, _ body: ImageBody) {
@@ -230,7 +244,7 @@ public final class ImageLoader: Sendable {
         return files.join(
             keys.file, of: session, priority: request.priority, in: bag, tag: request.tag, to: Callback { _ in }, fileID: fileID, line: line
         ) { [transfers] work in
-            _ = try await transfers.body(of: request, keys.file, for: work, origin) { _ in }
+            _ = try await transfers.body(of: request, keys.file, for: work, origin)
         }
     }
 

@@ -6,11 +6,20 @@ import SystemSupport
 /// ends them.
 final class ImagePreviews: Sendable {
     private struct Arrival: Sendable {
+        let reading: UInt64
         let header: ImageHeader
         let data: Data
     }
 
-    private let current = Lock<(any ImagePreviewing)?>(nil)
+    private struct State: Sendable {
+        var previewer: (any ImagePreviewing)?
+        /// The reading whose bytes the previewer has.
+        var reading: UInt64 = 0
+        var fed = Data()
+        var isOver = false
+    }
+
+    private let state = Lock(State())
     private let arrivals: AsyncStream<Arrival>
     private let arrived: AsyncStream<Arrival>.Continuation
     private let interval: Duration
@@ -24,43 +33,60 @@ final class ImagePreviews: Sendable {
     }
 
     /// More of the file is there.
-    func note(_ header: ImageHeader, _ data: Data) { if header.isProgressive { arrived.yield(Arrival(header: header, data: data)) } }
+    func note(_ reading: UInt64, _ header: ImageHeader, _ data: Data) {
+        if header.isProgressive { arrived.yield(Arrival(reading: reading, header: header, data: data)) }
+    }
 
     /// No more of it will come: ``run(_:)`` returns when it has made the preview that it is at.
-    func finish() { arrived.finish() }
+    func finish() {
+        state.withLock { $0.isOver = true }
+        arrived.finish()
+    }
 
     /// The picture has come, or is not wanted any more.
     func end() {
         finish()
-        current.withLock { $0 }?.cancel()
+        state.withLock { $0.previewer }?.cancel()
     }
 
     /// Makes the picture itself, of what the previews have decoded already: a file is decoded once, however many previews it had.
     ///
-    /// - Returns: nil where there was none.
-    func picture(_ data: Data) throws -> DecodedImage? { try current.withLock { $0 }?.picture(data) }
+    /// - Returns: nil where there was no preview, or the bytes were others, as those of an attempt that broke off may be.
+    func picture(_ data: Data) -> DecodedImage? {
+        let (previewer, fed) = state.withLock { ($0.previewer, $0.fed) }
+        guard let previewer, !fed.isEmpty, data.starts(with: fed) else { return nil }
+        return (try? previewer.picture(data)) ?? nil
+    }
 
     /// Makes previews until the end. `make` runs its closure where pictures are decoded, and shows the result.
-    ///
-    /// - Returns: when there are no more.
     func run(_ make: (ImageHeader, @escaping @Sendable () throws -> DecodedImage?) async -> Bool) async {
-        var shown = 0
+        var (shown, last) = (0, ContinuousClock.Instant?.none)
         for await arrival in arrivals {
-            guard shown < Self.most, let previewer = previewer(arrival.header) else { return }
+            // One that comes too early is passed over: a later one has its bytes.
+            guard shown < Self.most, last.map({ .now - $0 >= interval }) ?? true, let previewer = previewer(for: arrival) else { continue }
             guard await make(arrival.header, { try previewer.preview(arrival.data) }) else { continue }
             shown += 1
-            try? await Task.sleep(for: interval)
+            last = .now
         }
     }
 
-    private func previewer(_ header: ImageHeader) -> (any ImagePreviewing)? {
-        if let known = current.withLock({ $0 }) { return known }
+    private func previewer(for arrival: Arrival) -> (any ImagePreviewing)? {
+        let (known, isOver) = state.withLock { state in (state.reading == arrival.reading ? state.previewer : nil, state.isOver) }
+        if isOver { return nil }
+        guard let previewer = known ?? make(arrival.header) else { return nil }
+        let old = state.withLock { state in
+            defer { (state.previewer, state.reading, state.fed) = (previewer, arrival.reading, arrival.data) }
+            return state.previewer
+        }
+        _ = old
+        return previewer
+    }
+
+    private func make(_ header: ImageHeader) -> (any ImagePreviewing)? {
         #if Images
-        guard let fresh = try? JPEGPreviewer(header: header, options: options(header)) else { return nil }
-        current.withLock { $0 = fresh }
-        return fresh
+        try? JPEGPreviewer(header: header, options: options(header))
         #else
-        return nil
+        nil
         #endif
     }
 }

@@ -5,19 +5,30 @@ import SystemSupport
 
 /// The transfers of a loader: one for each file, a few at a time.
 final class ImageTransfers: Sendable {
+    /// One that waits for a file, and wants to know how far it is.
+    struct Watcher: Sendable {
+        /// True where it wants the bytes as they come.
+        let wantsBytes: @Sendable () -> Bool
+        let arrived: ArrivingImage.Watcher
+        let progressed: @Sendable (TransferProgress) -> Void
+    }
+
     private let session: Session
     private let configuration: ImageLoader.Configuration
     private let accept: String
     private let permits: Permits
+    /// The files that are there or on their way, until their pictures are made: where decoding is behind, transfers wait.
+    private let places: Permits
     private let coalescer = RequestCoalescer<ImageTransferKey, ImageBody>()
     private let partials = PartialImages()
     private let misses: MissingImages
-    /// The files that are arriving or are watched, and the number of their users.
-    private let arriving = Lock<[ImageTransferKey: (image: ArrivingImage, users: Int)]>([:])
+    private let watchers = Lock<[ImageTransferKey: [UInt64: Watcher]]>([:])
+    private let arriving = Lock<[UInt64: ArrivingImage]>([:])
 
     init(_ session: Session, _ configuration: ImageLoader.Configuration, accept: String) {
         (self.session, self.configuration, self.accept) = (session, configuration, accept)
         permits = Permits(limit: configuration.transfersAtOnce, order: configuration.order)
+        places = Permits(limit: 2 * max(1, configuration.transfersAtOnce), order: configuration.order)
         misses = MissingImages(age: configuration.missingAge)
     }
 
@@ -25,30 +36,33 @@ final class ImageTransfers: Sendable {
     var counts: (running: Int, waiting: Int) { permits.counts }
 
     var waiterCount: Int { coalescer.followerCount }
-    var arrivedBytes: Int { arriving.withLock { $0.values.map(\.image) }.reduce(0) { $0 + $1.count } }
+    var arrivedBytes: Int { arriving.withLock { Array($0.values) }.reduce(0) { $0 + $1.count } }
 
     /// Returns the file of a request; several who ask for the same one get it from one transfer.
-    ///
-    /// `progress` is called with each progress of the transfer.
     func body(
-        of request: ImageRequest, _ key: ImageTransferKey, for asker: CoalescedWork, _ origin: ImageOrigin,
-        progress: @escaping @Sendable (TransferProgress) -> Void
+        of request: ImageRequest, _ key: ImageTransferKey, for asker: CoalescedWork, _ origin: ImageOrigin
     ) async throws -> ImageBody {
         if let error = misses.error(for: key) { throw error }
         return try await coalescer.value(key, of: session, for: asker, fileID: origin.fileID, line: origin.line) { [self] work in
-            try await permits.withPermit(origin.number, for: work) { try await transfer(request, key, work, progress) }
+            try await permits.withPermit(origin.number, for: work) {
+                try await transfer(request, key, work, try await places.lease(origin.number, for: work))
+            }
         }
     }
 
-    /// Shows a file that is arriving, or will be, to `watcher`.
+    /// Tells `watcher` of the file from here on.
     ///
     /// - Returns: what ends that.
-    func watch(_ key: ImageTransferKey, _ watcher: @escaping ArrivingImage.Watcher) -> @Sendable () -> Void {
-        let (image, id) = (use(key), Identifier.next())
-        image.watch(id, watcher)
+    func watch(_ key: ImageTransferKey, _ watcher: Watcher) -> @Sendable () -> Void {
+        let id = Identifier.next()
+        watchers.withLock { $0[key, default: [:]][id] = watcher }
         return { [self] in
-            image.unwatch(id)
-            leave(key)
+            let gone = watchers.withLock { watchers -> Watcher? in
+                let gone = watchers[key]?.removeValue(forKey: id)
+                if watchers[key]?.isEmpty == true { watchers[key] = nil }
+                return gone
+            }
+            _ = gone
         }
     }
 
@@ -57,63 +71,67 @@ final class ImageTransfers: Sendable {
         misses.removeAll()
     }
 
-    private func use(_ key: ImageTransferKey) -> ArrivingImage {
-        let fresh = ArrivingImage(limits: configuration.limits)
-        return arriving.withLock { images in
-            images[key, default: (fresh, 0)].users += 1
-            return images[key]?.image ?? fresh
-        }
-    }
-
-    /// The last user lets go of it.
-    private func leave(_ key: ImageTransferKey) {
-        let gone = arriving.withLock { images -> ArrivingImage? in
-            images[key]?.users -= 1
-            return images[key]?.users == 0 ? images.removeValue(forKey: key)?.image : nil
-        }
-        _ = gone
-    }
+    private func watchers(of key: ImageTransferKey) -> [Watcher] { watchers.withLock { $0[key].map { Array($0.values) } ?? [] } }
 
     private func transfer(
-        _ request: ImageRequest, _ key: ImageTransferKey, _ work: CoalescedWork, _ progress: @escaping @Sendable (TransferProgress) -> Void
+        _ request: ImageRequest, _ key: ImageTransferKey, _ work: CoalescedWork, _ lease: Permits.Lease
     ) async throws -> ImageBody {
-        let (image, partial) = (use(key), configuration.resumes ? partials.take(key) : nil)
-        defer { leave(key) }
+        let partial = configuration.resumes ? partials.take(key) : nil
+        let image = ArrivingImage(
+            after: partial, limits: configuration.limits, keeps: configuration.resumes,
+            isWatched: { [weak self] in self?.watchers(of: key).contains { $0.wantsBytes() } ?? false }
+        ) { [weak self] reading, header, data in
+            for watcher in self?.watchers(of: key) ?? [] { watcher.arrived(reading, header, data) }
+        }
+        let id = Identifier.next()
+        arriving.withLock { $0[id] = image }
+        defer { _ = arriving.withLock { $0.removeValue(forKey: id) } }
         do {
-            let response = try await response(to: request, key, image, after: partial, work, progress)
+            let response = try await response(to: request, key, image, after: partial, work)
             misses.remove(key)
-            guard let partial, response.status == 206 else {
-                return try ImageBody(response.body, from: response, limits: configuration.limits)
+            guard let body = await whole(response, request, key, after: partial) else {
+                // Not the rest of that file: all of it, then.
+                return try await transfer(request, key, work, lease)
             }
-            guard let whole = partial.joined(with: response.body, response.head) else {
-                return try await transfer(request, key, work, progress)
-            }
-            await store(whole, response, request, key)
-            return try ImageBody(whole, from: response, limits: configuration.limits)
+            return try ImageBody(body, from: response, limits: configuration.limits, lease)
         } catch {
             if let error = image.error { throw error }
-            if (error as? NetworkError)?.code == .bodyTooLarge {
-                let most = configuration.limits.bodyBytes
-                throw ImageError.exceeds(.bodyBytes, actual: most + 1, most: most)
-            }
-            if let error = error as? NetworkError { misses.note(error, for: key) }
-            if configuration.resumes, let partial = image.partial ?? partial { partials.put(partial, for: key) }
-            throw error
+            let status = (error as? NetworkError)?.status
+            // The range is none any more; the beginning was taken, so that this comes once.
+            if partial != nil, status == 416 { return try await transfer(request, key, work, lease) }
+            if configuration.resumes, let kept = image.beginning ?? (status == nil ? partial : nil) { partials.put(kept, for: key) }
+            throw failure(error, key)
         }
+    }
+
+    /// The file that a response has, or is the rest of; nil for the rest of another one.
+    private func whole(
+        _ response: Response<Data>, _ request: ImageRequest, _ key: ImageTransferKey, after partial: PartialImage?
+    ) async -> Data? {
+        guard let partial else { return response.body }
+        guard let body = response.status == 206 ? partial.joined(with: response.body, response.head) : response.body else { return nil }
+        await store(body, response, request, key)
+        return body
+    }
+
+    private func failure(_ error: any Error, _ key: ImageTransferKey) -> any Error {
+        guard let error = error as? NetworkError else { return error }
+        misses.note(error, for: key)
+        guard error.code == .bodyTooLarge else { return error }
+        let most = configuration.limits.bodyBytes
+        return ImageError.exceeds(.bodyBytes, actual: most == .max ? most : most + 1, most: most)
     }
 
     private func response(
-        to wanted: ImageRequest, _ key: ImageTransferKey, _ image: ArrivingImage, after partial: PartialImage?, _ work: CoalescedWork,
-        _ progress: @escaping @Sendable (TransferProgress) -> Void
+        to wanted: ImageRequest, _ key: ImageTransferKey, _ image: ArrivingImage, after partial: PartialImage?, _ work: CoalescedWork
     ) async throws -> Response<Data> {
         let run = ImageRun { [onLastCancel = configuration.onLastCancel] in
             guard case .finish(let fraction) = onLastCancel else { return false }
             return (image.fraction ?? 0) >= fraction
         }
-        let request = request(for: wanted, key, rest: partial).onDownloadProgress { progress($0) }
-            .onBody { [resumes = configuration.resumes] head, bytes in
-                try await image.read(head, bytes, after: partial?.data ?? Data(), keeping: resumes) { run.stop() }
-            }
+        let request = request(for: wanted, key, rest: partial)
+            .onDownloadProgress { [weak self] progress in for watcher in self?.watchers(of: key) ?? [] { watcher.progressed(progress) } }
+            .onBody { head, bytes in try await image.read(head, bytes) { run.stop() } }
         return try await run.response(to: request, for: work)
     }
 
@@ -123,7 +141,6 @@ final class ImageTransfers: Sendable {
         for (name, value) in rest?.fields ?? [] { headers[HeaderFields.Name(name)] = value }
         return session.request(wanted.url, headers: headers, decoder: .data).options { [limits = configuration.limits] options in
             options.limits.bodyBytes = min(options.limits.bodyBytes, limits.bodyBytes)
-            options.timeouts.total = options.timeouts.total ?? .seconds(60)
             options.priority = wanted.priority
             if let cache = wanted.cache { options.cache = cache }
             // The files of one account are not stored for the next.

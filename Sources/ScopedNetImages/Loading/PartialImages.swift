@@ -10,13 +10,22 @@ struct PartialImage: Sendable {
     let tag: String
     let total: Int
 
-    /// - Returns: nil for what cannot be continued: no ranges, no strong tag, no length, or nothing that is worth it.
-    init?(_ data: Data, head: ResponseHead) {
-        guard head.status == 200, let tag = head["etag"], !tag.hasPrefix("W/"), head["content-encoding"] == nil,
-            head["accept-ranges"]?.lowercased() == "bytes", let length = head["content-length"], let total = Int(length),
-            data.count < total, data.count >= 16 << 10
-        else { return nil }
-        (self.data, self.tag, self.total) = (data, tag, total)
+    /// Nil for a file that cannot be continued: no ranges, no strong tag, no length, or too little of it.
+    ///
+    /// - Parameters:
+    ///   - data: all that has come, with what `before` had.
+    ///   - head: that of the latest response: of the file, or of the rest of `before`.
+    ///   - before: the beginning that this one goes on with.
+    init?(_ data: Data, head: ResponseHead, after before: PartialImage?) {
+        guard let tag = head["etag"], !tag.hasPrefix("W/"), head["content-encoding"] == nil else { return nil }
+        let length: Int?
+        switch head.status {
+        case 200: length = head["accept-ranges"]?.lowercased() == "bytes" ? head["content-length"].flatMap { Int($0) } : nil
+        case 206: length = before?.tag == tag ? before?.total : nil
+        default: length = nil
+        }
+        guard let length, data.count < length, data.count >= 16 << 10 else { return nil }
+        (self.data, self.tag, total) = (data, tag, length)
     }
 
     /// The fields that ask for the rest, or for all of it where it has changed.
@@ -26,7 +35,7 @@ struct PartialImage: Sendable {
     ///
     /// - Returns: nil where the response is not the rest of this.
     func joined(with rest: Data, _ head: ResponseHead) -> Data? {
-        guard head.status == 206, head["etag"] == tag, rest.count == total - data.count,
+        guard head.status == 206, head["etag"] == tag, head["content-encoding"] == nil, rest.count == total - data.count,
             head["content-range"]?.replacing(" ", with: "").lowercased() == "bytes\(data.count)-\(total - 1)/\(total)"
         else { return nil }
         return data + rest

@@ -1,5 +1,6 @@
 import CleanSlate
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
@@ -30,6 +31,35 @@ import Testing
         await test.session.agent.waitUntilIdle()
         #expect(test.mock.exchanges[0].isCancelled)
         #expect(log.all == ["cancelled(ScopedNet.CancelReason.ownerReleased)"] || log.all.count == 1 && log.all[0].contains("cancelled"))
+        await test.end()
+    }
+
+    @MainActor private final class Page {
+        let bag = DeallocBag()
+        var log: [String] = []
+    }
+
+    /// The call for an actor waits for its turn there; that the load is over by then does not take it back.
+    @Test(arguments: [true, false]) @MainActor func closuresOfTheMainActorAreCalled(succeeds: Bool) async throws {
+        let test = ImageLoading(unanswered: .fail)
+        let data = succeeds ? ImageLoading.bitmap() : Data("no picture".utf8)
+        test.mock.on("a.bmp", ImageLoading.reply(data, [.cacheControl: "no-store"]))
+        for round in 0..<50 {
+            let page = Page()
+            let operation = test.images.load("a.bmp").onProgress(for: page) { _, _ in }.onSuccess(for: page) { page, _ in
+                page.log.append("success")
+            }
+            .onFailure(for: page) { page, _ in page.log.append("failure") }.start(in: page.bag)
+            // Busy for a while.
+            if round % 5 == 0 { usleep(5_000) }
+            let outcome = await operation.outcome()
+            switch outcome {
+            case .succeeded: #expect(succeeds)
+            case .failed: #expect(!succeeds)
+            case .cancelled(let reason): Issue.record("cancelled: \(reason)")
+            }
+            #expect(page.log == [succeeds ? "success" : "failure"])
+        }
         await test.end()
     }
 
@@ -158,6 +188,62 @@ import Testing
         await test.end()
     }
 
+    /// A range that the server does not know any more (status 416) is not asked for again.
+    @Test func aRangeThatIsNoneIsForgotten() async throws {
+        let test = ImageLoading()
+        let data = ImageLoading.bitmap(200, 200)
+        try await breakOff(test, data)
+        async let image = test.images.image("a.bmp")
+        await test.mock.waitForExchanges(2)
+        test.mock.exchanges[1].respond(.status(416))
+        await test.mock.waitForExchanges(3)
+        #expect(test.mock.exchanges[2].headers[.range] == nil)
+        test.mock.exchanges[2].respond(ImageLoading.reply(data))
+        let width = try await image.width
+        #expect(width == 200)
+        await test.end()
+    }
+
+    /// A second break keeps what the first one had.
+    @Test func aFileMayBreakOffTwice() async throws {
+        let test = ImageLoading()
+        let data = ImageLoading.bitmap(200, 200)
+        let fields: HTTPFields = [.eTag: "\"7\"", .acceptRanges: "bytes"]
+        let half = data.count / 2
+        try await breakOff(test, data)
+        for (round, start) in [half, half * 3 / 2].enumerated() {
+            let task = Task { try await test.images.image("a.bmp") }
+            await test.mock.waitForExchanges(round + 2)
+            let exchange = test.mock.exchanges[round + 1]
+            #expect(exchange.headers[.range] == "bytes=\(start)-")
+            var rest = fields
+            rest[.contentRange] = "bytes \(start)-\(data.count - 1)/\(data.count)"
+            rest[.contentLength] = "\(data.count - start)"
+            exchange.receiveHead(status: 206, headers: rest)
+            guard round == 0 else {
+                exchange.receive(data.suffix(from: start))
+                exchange.finish()
+                #expect(try await task.value.width == 200)
+                continue
+            }
+            exchange.receive(data[start..<half * 3 / 2])
+            while test.images.arrivedBytes < half * 3 / 2 { await Task.yield() }
+            exchange.fail()
+            await #expect(throws: ImageLoadError.self) { try await task.value }
+        }
+        await test.end()
+    }
+
+    /// Half of a file, and a connection that is lost.
+    private func breakOff(_ test: ImageLoading, _ data: Data) async throws {
+        let task = Task { try await test.images.image("a.bmp") }
+        await test.mock.waitForExchanges(1)
+        arrive(test.mock.exchanges[0], data, part: data.count / 2, fields: [.eTag: "\"7\"", .acceptRanges: "bytes"])
+        while test.images.arrivedBytes < data.count / 2 { await Task.yield() }
+        test.mock.exchanges[0].fail()
+        await #expect(throws: ImageLoadError.self) { try await task.value }
+    }
+
     /// A file that has changed meanwhile comes whole (status 200), and a wrong rest is not believed.
     @Test(arguments: ["changed", "wrong"]) func anotherFileIsNotMixedWithTheFirst(how: String) async throws {
         let test = ImageLoading()
@@ -242,6 +328,22 @@ import Testing
     }
 
     #if Images
+    /// The pause between previews is not one before the picture.
+    @Test func previewsDoNotHoldThePictureUp() async throws {
+        let test = ImageLoading { $0.previewInterval = .seconds(3_600) }
+        let (log, bag, data) = (ImageLog(), DeallocBag(), try CodecSamples.file("progressive.jpg"))
+        test.images.load("a.jpg").onPreview { _ in log.add("preview") }.onSuccess { _ in log.add("picture") }.start(in: bag)
+        await test.mock.waitForExchanges(1)
+        test.mock.exchanges[0].receiveHead(headers: [.contentLength: "\(data.count)"])
+        test.mock.exchanges[0].receive(data.prefix(data.count * 3 / 4))
+        while log.all.isEmpty { await Task.yield() }
+        test.mock.exchanges[0].receive(data.suffix(from: data.count * 3 / 4))
+        test.mock.exchanges[0].finish()
+        await bag.waitUntilIdle()
+        #expect(log.all == ["preview", "picture"])
+        await test.end()
+    }
+
     @Test func aProgressivePictureIsShownBeforeItIsWhole() async throws {
         let test = ImageLoading { $0.previewInterval = .zero }
         let (log, bag, data) = (ImageLog(), DeallocBag(), try CodecSamples.file("progressive.jpg"))

@@ -3,6 +3,7 @@ import FoundationEssentials
 import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
+import Synchronization
 import Testing
 
 @testable import ScopedNetImages
@@ -114,6 +115,47 @@ import Testing
         await test.mock.waitForExchanges(2)
         #expect(test.mock.exchanges[1].path == "/3")
         test.mock.exchanges[1].respond(ImageLoading.reply(ImageLoading.bitmap()))
+        await test.end()
+    }
+
+    /// Files do not pile up where decoding is behind: twice as many as there are transfers, and no more.
+    @Test func transfersWaitForDecoding() async throws {
+        let decoder = CountingDecoder()
+        decoder.isHeldUp.withLock { $0 = true }
+        let test = ImageLoading {
+            $0.decoders.append(decoder)
+            $0.decodesAtOnce = 1
+        }
+        let (bag, log) = (DeallocBag(), ImageLog())
+        for index in 0..<30 { test.images.load(ImageRequest("\(index)")).onSuccess { _ in log.add("") }.start(in: bag) }
+        for index in 0..<8 {
+            await test.mock.waitForExchanges(index + 1)
+            test.mock.exchanges[index].respond(ImageLoading.reply(ImageLoading.bitmap()))
+        }
+        while test.images.activity.waitingDecodings < 7 || test.images.activity.transfers < 4 { await Task.yield() }
+        #expect(test.mock.exchanges.count == 8)
+        decoder.isHeldUp.withLock { $0 = false }
+        for index in 8..<30 {
+            await test.mock.waitForExchanges(index + 1)
+            test.mock.exchanges[index].respond(ImageLoading.reply(ImageLoading.bitmap()))
+        }
+        await bag.waitUntilIdle()
+        #expect(log.all.count == 30)
+        await test.end()
+    }
+
+    /// A load that must not ask the server has nothing to do with one that may.
+    @Test func anotherCachePolicyIsAnotherLoad() async throws {
+        let test = ImageLoading(cache: folder.cache())
+        var stored = ImageRequest("a.bmp")
+        stored.cache = .only
+        async let whatever = test.images.image("a.bmp")
+        await test.mock.waitForExchanges(1)
+        await #expect(throws: ImageLoadError.self) { try await test.images.image(stored) }
+        test.mock.exchanges[0].respond(ImageLoading.reply(ImageLoading.bitmap()))
+        let width = try await whatever.width
+        #expect(width == 4)
+        #expect(try await test.images.image(stored).width == 4)
         await test.end()
     }
 

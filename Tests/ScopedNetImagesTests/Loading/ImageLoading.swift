@@ -1,5 +1,6 @@
 import CleanSlate
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import Persistence
 import ScopedNet
@@ -75,7 +76,11 @@ final class CountingDecoder: ImageDecoding {
     var decodings: Int { count.load(ordering: .relaxed) }
     var wanted: [PixelSize?] { sizes.withLock { $0 } }
 
+    /// The thread that decodes waits for this one.
+    let isHeldUp = Mutex(false)
+
     func decode(_ data: Data, header: ImageHeader, options: ImageDecodingOptions) throws -> DecodedImage {
+        while isHeldUp.withLock({ $0 }) { usleep(1_000) }
         count.add(1, ordering: .relaxed)
         sizes.withLock { $0.append(options.size) }
         return try BMPDecoder().decode(data, header: header, options: options)
