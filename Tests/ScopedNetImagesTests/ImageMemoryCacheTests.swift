@@ -119,7 +119,7 @@ import Testing
         defer { unlink(path) }
         let cache = ImageMemoryCache()
         cache.insert(try image(bytes: 100), for: key(1))
-        let relief = MemoryRelief(cache, environment: ["MEMORY_PRESSURE_WATCH": path])
+        let relief = MemoryRelief(environment: ["MEMORY_PRESSURE_WATCH": path]) { cache.removeAll() }
         let descriptor = open(path, O_WRONLY | O_CLOEXEC)
         defer { close(descriptor) }
         #expect(descriptor >= 0 && write(descriptor, "!", 1) == 1)

@@ -88,7 +88,7 @@ final class ArrivingImage: Sendable {
             guard state.reading == reading else { return (nil, nil) }
             state.received += piece.count
             // Its pixels are bounded: the rest is counted, and nothing else.
-            if state.header != nil, !keeps, !isWatched {
+            if state.header != nil, !isWatched, !keeps || !PartialImage.mayFollow(state.head, partial) {
                 state.data = Data()
                 return (Data(), state.header)
             }
@@ -111,7 +111,8 @@ final class ArrivingImage: Sendable {
         do throws(ImageError) {
             switch try ImageHeader.read(data, limits: limits) {
             case .needsMore(let count):
-                state.withLock { if $0.reading == reading { $0.needed = max(count, data.count + 1) } }
+                // Not with each byte anew.
+                state.withLock { if $0.reading == reading { $0.needed = max(count, data.count + data.count / 4 + 1) } }
             case .header(let header):
                 try limits.checkFile(header)
                 state.withLock { if $0.reading == reading { ($0.header, $0.shown) = (header, data.count) } }

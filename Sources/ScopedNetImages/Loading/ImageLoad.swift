@@ -91,6 +91,11 @@ extension ImageCall.Closures {
             failure?.discard()
         case .failure(let error):
             let error = ImageLoadError(error)
+            // Its session ends, for example: that is no failure.
+            if error.isCancelled {
+                operation.cancel()
+                return
+            }
             if let failure { operation.finish(throwing: error, to: failure) } else { operation.finish(throwing: error) }
             success?.discard()
         }

@@ -25,7 +25,7 @@ public final class ImageLoader: Sendable {
     private let transfers: ImageTransfers
     private let decoding: DecodePool
     private let maker: ImageMaker
-    private let currentIdentity = Lock("")
+    private let currentIdentity = Identity()
     private let relief: MemoryRelief?
 
     /// Makes a loader.
@@ -39,15 +39,23 @@ public final class ImageLoader: Sendable {
         let decoders = ImageDecoders(configuration.decoders)
         maker = ImageMaker(decoders: decoders, limits: configuration.limits)
         decoding = DecodePool(limit: configuration.decodesAtOnce, order: configuration.order)
-        transfers = ImageTransfers(session, configuration, accept: decoders.accept)
-        relief = configuration.relievesMemory ? MemoryRelief(configuration.memory) : nil
+        let identity = currentIdentity
+        let transfers = ImageTransfers(session, configuration, accept: decoders.accept) { identity.name }
+        self.transfers = transfers
+        relief =
+            configuration.relievesMemory
+            ? MemoryRelief { [weak memory = configuration.memory, weak transfers] in
+                memory?.removeAll()
+                transfers?.forget()
+            } : nil
     }
 
     /// The person or account for whom pictures are fetched, part of the identity of each. Set it at login and logout where credentials are the session's:
-    /// what one account was shown is not shown to the next. Default: empty.
+    /// what one account was shown is not shown to the next, and loads
+    /// of the one before that have not been sent yet are cancelled. Default: empty.
     public var identity: String {
-        get { currentIdentity.withLock { $0 } }
-        set { currentIdentity.withLock { $0 = newValue } }
+        get { currentIdentity.name }
+        set { currentIdentity.name = newValue }
     }
 
     // MARK: Loading
@@ -215,7 +223,10 @@ public final class ImageLoader: Sendable {
     }
 
     private func keep(_ image: DecodedImage, _ key: ImageKey, _ body: ImageBody) {
-        if case .until(let instant) = body.keeping { memory.insert(image, for: key, freshUntil: instant, validator: body.validator) }
+        switch body.keeping {
+        case .until(let instant): memory.insert(image, for: key, freshUntil: instant, validator: body.validator)
+        case .never: memory.remove(key)
+        }
     }
 
     /// The picture in memory, where the server has said that the file it was made of is still right (status 304): it is not made again.
@@ -249,6 +260,14 @@ public final class ImageLoader: Sendable {
     }
 
     // MARK: Keys
+
+    private final class Identity: Sendable {
+        private let value = Lock("")
+        var name: String {
+            get { value.withLock { $0 } }
+            set { value.withLock { $0 = newValue } }
+        }
+    }
 
     private struct Keys: Sendable {
         let picture: ImageKey

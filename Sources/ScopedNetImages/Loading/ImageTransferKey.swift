@@ -18,7 +18,7 @@ struct ImageTransferKey: Sendable, Hashable {
     }
 
     /// For the key of a picture in memory.
-    var variant: String { identity.isEmpty && fields.isEmpty ? "" : "\(identity.utf8.count):\(identity)\(fields.text)" }
+    var variant: String { identity.isEmpty && fields.isEmpty ? "" : "#\(identity.utf8.count):\(identity);\(fields.text);" }
 }
 
 /// A hundred and twenty-eight bits of all fields, which say nothing about them outside of this process.

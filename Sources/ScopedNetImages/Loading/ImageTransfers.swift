@@ -16,6 +16,7 @@ final class ImageTransfers: Sendable {
     private let session: Session
     private let configuration: ImageLoader.Configuration
     private let accept: String
+    private let identity: @Sendable () -> String
     private let permits: Permits
     /// The files that are there or on their way, until their pictures are made: where decoding is behind, transfers wait.
     private let places: Permits
@@ -25,8 +26,11 @@ final class ImageTransfers: Sendable {
     private let watchers = Lock<[ImageTransferKey: [UInt64: Watcher]]>([:])
     private let arriving = Lock<[UInt64: ArrivingImage]>([:])
 
-    init(_ session: Session, _ configuration: ImageLoader.Configuration, accept: String) {
-        (self.session, self.configuration, self.accept) = (session, configuration, accept)
+    /// Makes one that asks `identity` for whom it fetches at a moment.
+    init(
+        _ session: Session, _ configuration: ImageLoader.Configuration, accept: String, identity: @escaping @Sendable () -> String
+    ) {
+        (self.session, self.configuration, self.accept, self.identity) = (session, configuration, accept, identity)
         permits = Permits(limit: configuration.transfersAtOnce, order: configuration.order)
         places = Permits(limit: 2 * max(1, configuration.transfersAtOnce), order: configuration.order)
         misses = MissingImages(age: configuration.missingAge)
@@ -76,6 +80,8 @@ final class ImageTransfers: Sendable {
     private func transfer(
         _ request: ImageRequest, _ key: ImageTransferKey, _ work: CoalescedWork, _ lease: Permits.Lease
     ) async throws -> ImageBody {
+        // It waited while another account logged in: the session would send that one's credentials.
+        guard identity() == key.identity else { throw ImageLoadError.cancelled }
         let partial = configuration.resumes ? partials.take(key) : nil
         let image = ArrivingImage(
             after: partial, limits: configuration.limits, keeps: configuration.resumes,

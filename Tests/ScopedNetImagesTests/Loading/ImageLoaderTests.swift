@@ -245,6 +245,42 @@ import Testing
         await test.end()
     }
 
+    /// A load that waits while another account logs in would be sent with that one's credentials.
+    @Test func aLoadOfTheAccountBeforeIsNotSent() async throws {
+        let test = ImageLoading { $0.transfersAtOnce = 1 }
+        test.images.identity = "ann"
+        let log = ImageLog()
+        let first = test.images.load("a.bmp").start()
+        await test.mock.waitForExchanges(1)
+        let second = test.images.load("b.bmp").onFailure { _ in log.add("failure") }.onSuccess { _ in log.add("success") }.start()
+        while test.images.activity.waitingTransfers < 1 { await Task.yield() }
+        test.images.identity = "bob"
+        test.mock.exchanges[0].respond(ImageLoading.reply(ImageLoading.bitmap()))
+        guard case .cancelled = await second.operation.outcome() else {
+            Issue.record("it was sent")
+            return
+        }
+        _ = await first.operation.outcome()
+        #expect(test.mock.exchanges.count == 1 && log.all.isEmpty)
+        await test.end()
+    }
+
+    /// One that may not be kept any more is not shown from memory either.
+    @Test func aPictureThatMayNotBeKeptGoes() async throws {
+        let test = ImageLoading()
+        test.mock.on(
+            "a.bmp",
+            [
+                ImageLoading.reply(ImageLoading.bitmap(), [.cacheControl: "max-age=0"]),
+                ImageLoading.reply(ImageLoading.bitmap(), [.cacheControl: "no-store"]),
+            ])
+        _ = try await test.images.image("a.bmp")
+        #expect(test.images.cached("a.bmp") != nil)
+        _ = try await test.images.image("a.bmp")
+        #expect(test.images.cached("a.bmp") == nil)
+        await test.end()
+    }
+
     /// Bytes of the response cache are decoded anew, and not fetched: another size of a stored file costs nothing on the wire.
     @Test func anotherSizeOfAStoredFileIsNotFetched() async throws {
         let test = ImageLoading(cache: folder.cache())
