@@ -129,18 +129,18 @@ extension IsolationTests {
         /// No process, no descriptor and no memory is left, whatever happened.
         @Test func nothingIsLeftBehind() throws {
             #expect(I.helpers().isEmpty)
-            let before = I.descriptors()
+            let (before, sockets) = (I.descriptors(), I.helperSockets())
             do {
                 let decoder = I.decoder()
                 for name in I.files { _ = try? I.decode(try S.file(name), by: decoder, size: PixelSize(width: 3, height: 3)) }
                 for name in I.files { _ = try? I.decode(try S.file(name).dropLast(20), by: decoder) }
-                #expect(I.helpers().count == 1)
+                #expect(I.helpers().count == 1 && I.helperSockets() == sockets + 1)
                 // That of the helper's scratch memory.
                 #expect(I.descriptors()["memfd"] ?? 0 <= (before["memfd"] ?? 0) + 1)
             }
             #expect(I.helpers().isEmpty)
             #expect(I.descriptors()["memfd"] ?? 0 == before["memfd"] ?? 0)
-            #expect((I.descriptors()["socket"] ?? 0) <= (before["socket"] ?? 0) + 2)
+            #expect(I.helperSockets() == sockets)
         }
 
         /// The descriptors of the program, and its environment, are not the helper's.

@@ -92,7 +92,16 @@ enum IsolationSamples {
         return children.filter { text("/proc/\($0)/stat").contains("(scopednet-decod") }
     }
 
-    /// The descriptors of pictures and sockets of helpers.
+    /// Our ends of the sockets of helpers: nothing else in this process has sockets of that kind, and other suites open and close sockets beside this one.
+    static func helperSockets() -> Int {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return names.compactMap { Int32($0) }.count { descriptor in
+            var (kind, size) = (Int32(0), socklen_t(4))
+            return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 && kind == Int32(SOCK_SEQPACKET.rawValue)
+        }
+    }
+
+    /// The descriptors of this process, by what they are of.
     static func descriptors() -> [String: Int] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         let targets = names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
