@@ -8,8 +8,8 @@ sanitizers=("TSAN_OPTIONS=second_deadlock_stack=1 ${TSAN_OPTIONS:-}" "ASAN_OPTIO
 # configuration NAME: sets `environment` (for env) and `options` (for swift build and swift test).
 configuration() {
     # The library and its life-cycle tests: instrumenting or optimising the test server would cost minutes and find nothing of ours. The pins
-    # are those of the whole package, or SwiftPM would drop what a lean build does not need. Optimised for the address sanitizer, which saves a build
-    # of its own; not for the thread sanitizer, which takes optimised continuations for races.
+    # are those of the whole package, or SwiftPM would drop what a lean build does not need. Optimised for the address sanitizer at full length alone:
+    # one core is busy with the optimised library for minutes. Never for the thread sanitizer, which takes optimised continuations for races.
     local lean=(-u SCOPEDNET_ALL SCOPEDNET_LEAN=1)
     case $1 in
         debug)
@@ -18,7 +18,10 @@ configuration() {
             if [ -n "${CI:-}" ]; then options+=(-debug-info-format none); fi
             ;;
         thread) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-tsan --sanitize=thread) ;;
-        address) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-asan -c release -Xswiftc -enable-testing --sanitize=address) ;;
+        address)
+            environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-asan --sanitize=address)
+            if [ "${mode:-}" = soak ]; then options+=(-c release -Xswiftc -enable-testing); fi
+            ;;
         release) environment=("${lean[@]}") options=(--force-resolved-versions --scratch-path .build-lean -c release -Xswiftc -enable-testing) ;;
     esac
 }
