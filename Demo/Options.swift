@@ -18,12 +18,13 @@ struct Options {
         own bags, and shows what becomes of their requests. With URLs it fetches those, all in one page's scope.
         It ends with the census (nothing may be left alive) and the bytes that cancelling saved.
 
-          --fast                   no pauses for the eye and smaller files: for scripts (two seconds)
+          --fast                   no pauses for the eye and smaller files: for scripts (three seconds)
           --cancel-after SECONDS   close the page of the URLs after that time; what still runs is cancelled
           --out DIR                where scopednet-demo.har and scopednet-demo.html go (default: here)
           -h, --help               this text
 
-        Without a terminal, or with NO_COLOR set, it prints plain lines.
+        Pictures are shown as graphics of kitty or sixel, as half blocks or as characters, by the variables of the
+        terminal. Without a terminal, or with NO_COLOR set, it prints plain lines.
 
         Exit status: 0 all is well · 1 a URL could not be fetched, or the demo did not go as it should
                      2 wrong usage · 3 something was left alive

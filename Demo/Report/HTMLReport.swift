@@ -4,7 +4,7 @@ import ScopedNetFoundation
 
 /// What happened, as one HTML page that needs nothing else: no script, no font, no picture from outside.
 struct HTMLReport {
-    private let summary: Summary
+    let summary: Summary
     private let date: Date
 
     init(_ summary: Summary, date: (ContinuousClock.Instant) -> Date) {
@@ -64,7 +64,8 @@ struct HTMLReport {
         cards.append(
             card(
                 "Alive at the end", "\(alive)",
-                summary.census.isClean ? "every request, run, bag, session and transfer is gone" : escaped("\(summary.census.after)"),
+                summary.census.isClean
+                    ? "every request, run, bag, picture, session and transfer is gone" : escaped("\(summary.census.after)"),
                 summary.census.isClean ? "good" : "bad"))
         let problems = summary.problems.map { "<p class=\"problem\">\(escaped($0))</p>" }.joined()
         return "<div class=\"cards\">\(cards.joined())</div>\(problems)"
@@ -115,7 +116,7 @@ struct HTMLReport {
 
     private var scopes: [String?] {
         var scopes: [String?] = []
-        for trace in summary.traces where !scopes.contains(trace.scope) { scopes.append(trace.scope) }
+        for trace in summary.traces where !scopes.contains(page(of: trace)) { scopes.append(page(of: trace)) }
         return scopes
     }
 
@@ -123,7 +124,7 @@ struct HTMLReport {
         guard scopes.count > 1 else { return "" }
         let axis = Axis(summary.traces, from: summary.began)
         let lanes = scopes.map { scope -> String in
-            let traces = summary.traces.filter { $0.scope == scope }
+            let traces = summary.traces.filter { page(of: $0) == scope }
             var marks = ""
             if let visit = visit(scope), let closed = visit.closed {
                 marks +=
@@ -158,7 +159,7 @@ struct HTMLReport {
     // MARK: A page
 
     private func section(_ scope: String?) -> String {
-        let traces = summary.traces.filter { $0.scope == scope }
+        let traces = summary.traces.filter { page(of: $0) == scope }
         let visit = visit(scope)
         let axis = Axis(traces, from: visit?.opened)
         let name = scope ?? "No scope"
@@ -167,6 +168,7 @@ struct HTMLReport {
             <section id="\(anchor(scope))">
             <h2>\(escaped(name))</h2>
             \(visit.map { "<p class=\"what\">\(escaped(sentence($0.what)))</p>" } ?? "")
+            \(pictures(of: scope))
             <div class="head"><span>Request</span><span>Status</span><span>Bytes</span><span>Time</span>\(scale(axis))</div>
             \(rows)
             </section>
@@ -196,9 +198,8 @@ struct HTMLReport {
         if let cancellation = trace.cancellation {
             if trace.isDetached {
                 words.append("its page closed under way (\(cancellation.reason)); it went on, detached")
-            } else {
-                let who = cancellation.reason == .ownerReleased ? "\(trace.scope ?? "its bag") gone" : "cancelled"
-                words.append("\(who): \(cancellation.reason)")
+            } else if let cause = trace.causeOfCancel {
+                words.append(cause)
             }
             if let saved = trace.bytesSaved, saved > 0 { words.append("\(Format.bytes(saved)) not fetched") }
             if trace.isCancelled, trace.exchanges.isEmpty { words.append("never sent") }
@@ -272,7 +273,8 @@ struct HTMLReport {
         let retries = trace.retryWaits.map {
             "<p>Waited to retry for \(Format.time($0.began.duration(to: $0.ended ?? trace.latest))): \(escaped($0.reason)).</p>"
         }
-        return "<div class=\"facts\">\(table)\(retries.joined())<p>Started at \(escaped(trace.origin)).</p></div>"
+        let place = trace.isOfImageLoader ? trace.scope ?? trace.origin : trace.origin
+        return "<div class=\"facts\">\(table)\(retries.joined())<p>Started at \(escaped(place)).</p></div>"
     }
 
     private func connection(_ exchange: RunTrace.Exchange) -> String {
@@ -310,6 +312,8 @@ struct HTMLReport {
         }
     }
 
+    private func page(of trace: RunTrace) -> String? { summary.pages[trace.id] }
+
     private func visit(_ scope: String?) -> Board.Visit? { summary.visits.first { $0.scope == scope } }
 
     private func anchor(_ scope: String?) -> String { "scope-\(scopes.firstIndex(of: scope) ?? 0)" }
@@ -326,7 +330,7 @@ struct HTMLReport {
 
     private func percent(_ value: Double) -> String { "\(Format.fixed(value, 3))%" }
 
-    private func escaped(_ text: String) -> String {
+    func escaped(_ text: String) -> String {
         var html = ""
         for character in text.printable {
             switch character {

@@ -42,6 +42,9 @@ enum ReportStyle {
         .chart { position: relative; height: 20px; display: block } .chart s { position: absolute; top: -8px; bottom: -8px; width: 1px; background: var(--grid) }
         .scale { position: relative; display: block; height: 15px; font-size: 11px; color: var(--dim); font-variant-numeric: tabular-nums }
         .scale span { position: absolute; transform: translateX(-50%); white-space: nowrap } .scale span:first-child { transform: none } .scale span.last { transform: translateX(-100%); left: 100% !important }
+        .pictures { display: flex; flex-wrap: wrap; gap: 12px; margin: 0 0 12px } figure { margin: 0; max-width: 100% } figure img { display: block; border-radius: 4px; max-width: 100%; height: auto }
+        figcaption { margin-top: 3px; color: var(--dim); font-size: 11.5px; line-height: 1.35 } figcaption b { color: var(--text); font-weight: 500 }
+        .refused { width: 180px; height: 120px; display: grid; place-items: center; text-align: center; padding: 8px; border: 1px dashed var(--line); border-radius: 4px; color: var(--no); font-size: 12px }
         .seg { position: absolute; top: 4px; height: 12px; min-width: 1.5px; background: var(--c); --c: var(--receive) }
         .seg.queued { --c: var(--queued); top: 7px; height: 6px } .seg.dns { --c: var(--dns) } .seg.connect { --c: var(--connect) } .seg.tls { --c: var(--tls) }
         .seg.send { --c: var(--send) } .seg.wait { --c: var(--wait) } .seg.receive { --c: var(--receive) }

@@ -3,12 +3,16 @@ import ScopedNetFoundation
 
 /// How things are said in the terminal, at a given width (pure).
 ///
-///     ✓ Feed       GET  pictures/fjord.png      200  65.8 KiB  612 ms  reused
+///     ✓ Feed       GET  pictures/fjord          200  65.8 KiB  612 ms  reused
 struct LineFormat {
     let style: Style
     let width: Int
     /// Left out of the URLs, as it says nothing new.
     let baseURL: String
+    /// Nil for lines in the place of pictures.
+    let graphics: Graphics?
+    /// ``Board/pages``
+    let pages: [UInt64: String]
 
     private static let scopeWidth = 9
     private static let methodWidth = 4
@@ -26,6 +30,7 @@ struct LineFormat {
         case .detached(let trace): [detached(trace)]
         case .note(let text): wrapped(text, indent: 2).map { style(.dim, $0) }
         case .title(let title, let text): titled(title, text)
+        case .pictures(let pictures, let columns): shown(pictures, columns)
         case .formatted(let text): [text]
         }
     }
@@ -47,6 +52,11 @@ struct LineFormat {
 
     private func opened(_ scope: String, _ what: String) -> [String] {
         ["", style(.boldCyan, "▸ \(scope)") + "  " + style(.dim, what.clipped(to: width - scope.count - 4))]
+    }
+
+    private func shown(_ pictures: [ShownPicture], _ columns: Int) -> [String] {
+        guard let graphics else { return pictures.flatMap { wrapped($0.facts.sentence.printable, indent: 2) } }
+        return PictureStrip(pictures: pictures, columns: columns, graphics: graphics, style: style).lines(width: width)
     }
 
     // MARK: Runs
@@ -88,9 +98,9 @@ struct LineFormat {
 
     private func cancelled(_ trace: RunTrace) -> String {
         let reason = trace.cancellation?.reason.description ?? ""
-        var note = reason
+        var note = trace.isNotNeeded ? "not needed" : reason
         if isWide {
-            note = reason == CancelReason.ownerReleased.description ? "\(trace.scope ?? "its bag") gone: \(reason)" : "cancelled: \(reason)"
+            note = trace.causeOfCancel ?? reason
             if let saved = trace.bytesSaved, let expected = trace.exchanges.last?.bytesExpected, saved > 0 {
                 note += ", \(Format.bytes(saved)) of \(Format.bytes(expected)) not fetched"
             } else if trace.exchanges.isEmpty {
@@ -123,7 +133,7 @@ struct LineFormat {
     // MARK: Columns
 
     private func lead(_ mark: String, _ colour: Style.Colour, _ trace: RunTrace, url: String? = nil) -> String {
-        style(colour, mark) + " " + style(.dim, (trace.scope ?? "–").padded(to: Self.scopeWidth)) + " "
+        style(colour, mark) + " " + style(.dim, (pages[trace.id] ?? "–").padded(to: Self.scopeWidth)) + " "
             + trace.method.rawValue.padded(to: Self.methodWidth) + " "
             + short(url ?? trace.url).clippedInTheMiddle(to: urlWidth).padded(to: urlWidth) + " "
     }

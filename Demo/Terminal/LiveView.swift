@@ -53,8 +53,11 @@ final class LiveView: Sendable {
 
     private func draw(_ state: inout State) {
         let size = terminal.size
-        let format = LineFormat(style: Style(isOn: terminal.isLive), width: size.columns, baseURL: baseURL)
-        let lines = board.takeLines().flatMap { format.lines($0) }
+        let taken = board.takeLines()
+        // The pages of the runs are asked for after the lines about them.
+        let format = LineFormat(
+            style: Style(isOn: terminal.isLive), width: size.columns, baseURL: baseURL, graphics: terminal.graphics, pages: board.pages)
+        let lines = taken.flatMap { format.lines($0) }
         guard terminal.isLive else {
             if !lines.isEmpty { terminal.write(lines.joined(separator: "\n") + "\n") }
             return

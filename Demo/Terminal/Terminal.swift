@@ -1,14 +1,18 @@
 import Foundation
+import ScopedNetImages
 
 /// Standard output: whether it is a terminal, how wide it is, and writing to it.
 struct Terminal: Sendable {
     /// Colour and redrawing; otherwise plain lines without escape codes.
     let isLive: Bool
+    /// The best form of pictures, by the environment; nil without colour.
+    private let capability: TerminalPicture.Capability?
 
     init(environment: [String: String] = ProcessInfo.processInfo.environment) {
         let isDumb = environment["TERM"].map { $0 == "dumb" || $0.isEmpty } ?? true
         let refusesColour = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
         isLive = isatty(STDOUT_FILENO) == 1 && !isDumb && !refusesColour
+        capability = isLive ? .detect(environment: environment) : nil
     }
 
     /// Columns and rows right now; the window may change.
@@ -19,6 +23,19 @@ struct Terminal: Sendable {
         }
         let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) } ?? 100
         return (max(40, columns), 24)
+    }
+
+    /// The pictures that can be shown right now; nil for lines about them instead.
+    var graphics: Graphics? {
+        guard let capability else { return nil }
+        var window = winsize()
+        var cell: PixelSize?
+        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_xpixel >= max(1, window.ws_col),
+            window.ws_ypixel >= max(1, window.ws_row), window.ws_col > 0, window.ws_row > 0
+        {
+            cell = PixelSize(Int(window.ws_xpixel / window.ws_col), Int(window.ws_ypixel / window.ws_row))
+        }
+        return Graphics(capability: capability, cell: cell, rows: max(1, size.rows - 4))
     }
 
     /// All of it in one step where the kernel takes it, so that frames do not tear.

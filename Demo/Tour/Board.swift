@@ -13,6 +13,8 @@ final class Board: RequestObserver {
         case retried(RunTrace, reason: String, after: Duration)
         case detached(RunTrace)
         case note(String)
+        /// Beside each other, each in so many columns.
+        case pictures([ShownPicture], columns: Int)
         case title(String, String)
         /// As it is.
         case formatted(String)
@@ -29,6 +31,8 @@ final class Board: RequestObserver {
     private struct State {
         var traces: [UInt64: RunTrace] = [:]
         var order: [UInt64] = []
+        var pages: [UInt64: String] = [:]
+        var pictures: [String: [PictureFacts]] = [:]
         var said: Set<UInt64> = []
         var lines: [Line] = []
         var visits: [Visit] = []
@@ -43,8 +47,11 @@ final class Board: RequestObserver {
         state.withLock { state in
             let id = event.run.id
             if state.traces[id] == nil {
-                state.traces[id] = RunTrace(event)
+                let trace = RunTrace(event)
+                state.traces[id] = trace
                 state.order.append(id)
+                let owner = trace.isOfImageLoader ? nil : trace.scope
+                state.pages[id] = owner ?? state.visits.last { $0.closed == nil }?.scope
             } else {
                 state.traces[id]?.apply(event)
             }
@@ -79,12 +86,28 @@ final class Board: RequestObserver {
 
     /// Says what closing the page has ended.
     func summed(_ scope: String) {
-        let totals = Totals(traces.inScope(scope).filter { $0.cancellation?.reason == .ownerReleased })
+        let totals = Totals(traces(of: scope).filter { isEndedByClosing($0) })
         guard totals.cancelled > 0 else { return }
         var text = "\(totals.cancelled) requests ended with the page"
         if totals.bytesSaved > 0 { text += ", \(Format.bytes(totals.bytesSaved)) not fetched" }
         if totals.neverSent > 0 { text += ", \(totals.neverSent) never sent" }
         note(text)
+    }
+
+    /// True for what ended with the page, and for transfers that nobody needed any more when its loads of pictures ended.
+    private func isEndedByClosing(_ trace: RunTrace) -> Bool {
+        guard let cancellation = trace.cancellation else { return false }
+        if cancellation.reason == .ownerReleased { return true }
+        guard trace.isNotNeeded, let closed = visits.last(where: { $0.scope == pages[trace.id] })?.closed else { return false }
+        return cancellation.time >= closed
+    }
+
+    /// Pictures that a page shows: in the terminal now, and in the report.
+    func show(_ pictures: [ShownPicture], of page: String, columns: Int) {
+        state.withLock { state in
+            state.pictures[page, default: []] += pictures.map(\.facts)
+            state.lines.append(.pictures(pictures, columns: columns))
+        }
     }
 
     func note(_ text: String) { state.withLock { $0.lines.append(.note(text)) } }
@@ -99,8 +122,16 @@ final class Board: RequestObserver {
     // MARK: Reading
 
     var traces: [RunTrace] { state.withLock { state in state.order.compactMap { state.traces[$0] } } }
+    /// The page of each run: the label of its bag; for a run without a page's bag, the page that was open when it began.
+    var pages: [UInt64: String] { state.withLock { $0.pages } }
+    /// The pictures that each page has shown.
+    var pictures: [String: [PictureFacts]] { state.withLock { $0.pictures } }
     var visits: [Visit] { state.withLock { $0.visits } }
     var failedChecks: [String] { state.withLock { $0.failedChecks } }
+
+    func traces(of page: String) -> [RunTrace] {
+        state.withLock { state in state.order.filter { state.pages[$0] == page }.compactMap { state.traces[$0] } }
+    }
 
     /// What is to be said since the last call.
     func takeLines() -> [Line] {

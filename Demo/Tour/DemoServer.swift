@@ -5,6 +5,7 @@ import ScopedNetTestServer
 final class DemoServer: Sendable {
     private let server: LoopbackServer
     private let assets: URL
+    private let gallery: Gallery
     /// Holds the generated files; what is downloaded goes beside them.
     let folder: URL
     let pace: Pace
@@ -32,6 +33,7 @@ final class DemoServer: Sendable {
         self.pace = pace
         library = LibraryServer(answer: pace.answer)
         assets = try Self.findAssets()
+        gallery = Gallery(folder: assets.appending(path: "pictures"))
         folder = FileManager.default.temporaryDirectory.appending(path: "scopednet-demo-\(ProcessInfo.processInfo.processIdentifier)")
         server = LoopbackServer(.init(threads: 2))
     }
@@ -59,15 +61,21 @@ final class DemoServer: Sendable {
             atPath: folder.appending(path: "\(name).bin").path, andPath: folder.appending(path: "\(name)-original.bin").path)
     }
 
+    /// Reads the file of a picture that was served under a path, in the format that was sent.
+    func picture(at path: String, mediaType: String) -> Data? {
+        gallery.data(path == "album/cover" ? Self.cover : path.split(separator: "/").last.map { String($0) } ?? "", mediaType: mediaType)
+    }
+
     // MARK: What it answers
+
+    private static let cover = "harbour"
 
     private func addRoutes() {
         server.on("/feed", .redirect(to: "/feed.json"))
         server.on("/feed.json", asset("feed.json.gz", "application/json").header("Content-Encoding", "gzip").delayed(by: pace.answer))
-        for (name, type) in [("jpg", "image/jpeg"), ("png", "image/png"), ("svg", "image/svg+xml")] {
-            for picture in pictures(name) {
-                server.on("/pictures/\(picture)", asset("pictures/\(picture)", type).paced(bytes: 2_048, every: pace.picture))
-            }
+        for name in gallery.names { server.on("/pictures/\(name)", handler: picture(name)) }
+        for name in ["dunes.svg", "cliffs.svg"] {
+            server.on("/pictures/\(name)", asset("pictures/\(name)", "image/svg+xml").paced(bytes: 2_048, every: pace.picture))
         }
         // Too many places begin like that: the server is still counting when the next letter comes.
         server.on("/search") { [places = asset("places.json", "application/json"), pace] request in
@@ -91,7 +99,8 @@ final class DemoServer: Sendable {
         // A film never ends by itself, so that the page is closed in the middle of it however slow the machine is.
         server.on("/album/film", original("survey-original.bin").stalling(.afterBytes(pace.largeFile / 4 * 3)))
         server.on("/album/captions", .slow(String(repeating: "The tide comes in. ", count: 200), bytes: 4, every: .milliseconds(60)))
-        server.on("/album/preview", asset("pictures/fjord.png", "image/png").stalling(.afterBytes(20_000)))
+        server.on("/album/cover", handler: picture(Self.cover))
+        server.on("/album/preview") { [gallery] request in gallery.response("fjord", to: request).stalling(.afterBytes(20_000)) }
 
         server.on("/memos", ScriptedResponse.status(201).header("Location", "/memos/7").delayed(by: pace.answer))
         library.addRoutes(to: server)
@@ -101,13 +110,12 @@ final class DemoServer: Sendable {
         ScriptedResponse(headers: ["Content-Type": type], body: .file(assets.appending(path: name).path))
     }
 
-    private func original(_ name: String) -> ScriptedResponse {
-        ScriptedResponse.file(folder.appending(path: name).path).paced(bytes: 64 << 10, every: pace.piece)
+    private func picture(_ name: String) -> @Sendable (RecordedRequest) async -> ScriptedResponse {
+        { [gallery, pace] request in gallery.response(name, to: request).paced(bytes: 2_048, every: pace.picture) }
     }
 
-    private func pictures(_ ending: String) -> [String] {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: assets.appending(path: "pictures").path)
-        return (names ?? []).filter { $0.hasSuffix(".\(ending)") }
+    private func original(_ name: String) -> ScriptedResponse {
+        ScriptedResponse.file(folder.appending(path: name).path).paced(bytes: 64 << 10, every: pace.piece)
     }
 
     // MARK: Files

@@ -41,7 +41,7 @@ struct Performance {
         await server.stop()
 
         let summary = Summary(
-            title: "twelve pages and an embedded server", began: began, traces: recorder.traces, visits: board.visits, census: census,
+            title: "twelve pages and an embedded server", began: began, traces: recorder.traces, board: board, census: census,
             evidence: evidence, serverConnections: connections, problems: board.failedChecks + (failure.map { ["\($0)"] } ?? []))
         return try finish(summary, view)
     }
@@ -58,7 +58,7 @@ struct Performance {
         let problems = await fetch(options.urls, folder)
         let census = await Census(above: baseline)
         let summary = Summary(
-            title: Format.count(options.urls.count, "URL"), began: began, traces: recorder.traces, visits: board.visits, census: census,
+            title: Format.count(options.urls.count, "URL"), began: began, traces: recorder.traces, board: board, census: census,
             evidence: nil, serverConnections: nil, problems: problems)
         return try finish(summary, view)
     }

@@ -9,6 +9,10 @@ struct Summary {
     let ended = ContinuousClock.now
     let traces: [RunTrace]
     let visits: [Board.Visit]
+    /// ``Board/pages``
+    let pages: [UInt64: String]
+    /// ``Board/pictures``
+    let pictures: [String: [PictureFacts]]
     let census: Census
     let evidence: Evidence?
     let serverConnections: Int?
@@ -17,13 +21,13 @@ struct Summary {
     let totals: Totals
 
     init(
-        title: String, began: ContinuousClock.Instant, traces: [RunTrace], visits: [Board.Visit], census: Census, evidence: Evidence?,
+        title: String, began: ContinuousClock.Instant, traces: [RunTrace], board: Board, census: Census, evidence: Evidence?,
         serverConnections: Int?, problems: [String]
     ) {
         self.title = title
         self.began = began
         self.traces = traces
-        self.visits = visits
+        (visits, pages, pictures) = (board.visits, board.pages, board.pictures)
         self.census = census
         self.evidence = evidence
         self.serverConnections = serverConnections
@@ -58,7 +62,7 @@ struct Summary {
     }
 
     var living: String {
-        census.isClean ? "zero alive: every request, run, bag, session and transfer is gone" : "LEFT ALIVE: \(census.after)"
+        census.isClean ? "zero alive: no request, run, bag, picture, session or transfer" : "LEFT ALIVE: \(census.after)"
     }
 
     func lines(_ style: Style, width: Int) -> [String] {

@@ -79,4 +79,18 @@ struct Evidence: Sendable {
 
 extension RunTrace {
     var fraction: Double { exchanges.last?.received?.fraction ?? 0 }
+
+    /// True for a transfer of an image loader. It is in no page's bag, as loads of several pages may share it: the bags have the loads.
+    /// Its scope names the first of them, such as `Demo/FeedPage.swift:58`.
+    var isOfImageLoader: Bool { origin.hasPrefix("ScopedNetImages/") }
+
+    /// True where the loader has ended it: all loads of the picture are gone, or its first bytes are of a format that cannot be shown.
+    var isNotNeeded: Bool { isOfImageLoader && cancellation?.reason == .explicit }
+
+    /// The cause of a cancellation, for people.
+    var causeOfCancel: String? {
+        guard let reason = cancellation?.reason else { return nil }
+        if reason == .ownerReleased { return "\(scope ?? "its bag") gone: \(reason)" }
+        return isNotNeeded ? "not needed any more" : "cancelled: \(reason)"
+    }
 }

@@ -1,18 +1,22 @@
 import Foundation
 import ScopedNet
 import ScopedNetFoundation
+import ScopedNetImages
 import ScopedNetTestServer
 
 /// Opens the pages one after the other, uses them, and closes them: by letting go of them, nothing else.
 @MainActor
 struct Tour {
     let session: Session
+    /// One for the session: all pages share its memory and its transfers.
+    private let images: ImageLoader
     let board: Board
     let server: DemoServer
     private var pace: DemoServer.Pace { server.pace }
 
     init(session: Session, board: Board, server: DemoServer) {
         self.session = session
+        images = ImageLoader(session)
         self.board = board
         self.server = server
     }
@@ -34,13 +38,15 @@ struct Tour {
     // MARK: The pages
 
     private func feed() async throws {
-        try await visit("Feed", "a redirect, JSON in gzip, then eight pictures over six connections") {
-            FeedPage(session: session)
+        try await visit("Feed", "a redirect, JSON in gzip, then eight pictures, four at a time") {
+            FeedPage(session: session, images: images)
         } use: { page in
             page.open()
-            try await until("the pictures are shown") { page.pictures.count == 8 }
+            try await until("each post has a picture, or a text in its place") {
+                page.banner != nil && page.posts.allSatisfy { page.thumbnails[$0.id] != nil || page.placeholders[$0.id] != nil }
+            }
+            show(page)
             try await Task.sleep(for: pace.rest / 4)
-            board.check("Feed: nine requests for eight posts", page.posts.count == 8 && board.traces.inScope("Feed").count == 9)
         }
     }
 
@@ -136,7 +142,7 @@ struct Tour {
     }
 
     private func album() async throws {
-        let page = { AlbumPage(session: session, folder: server.folder) }
+        let page = { AlbumPage(session: session, images: images, folder: server.folder) }
         try await visit("Album", "is closed while it downloads, waits for a retry, and queues", page) { page in
             page.open()
             let enough = Int64(pace.largeFile / 6)
@@ -146,15 +152,18 @@ struct Tour {
                 let album = traces.inScope("Album")
                 return album.contains { $0.isWaitingToRetry } && album.count { $0.url.contains("film") && $0.bytesReceived > 0 } == 4
             }
+            try await until("the cover is shown") { page.cover != nil }
+            show([shown("cover", "album/cover", page.cover, of: "Album")], of: "Album", columns: 36)
             page.scroll()
             try await board.until("everything is under way") { traces in
-                traces.inScope("Album").count { $0.url.contains("film") && $0.bytesReceived >= enough } == 4
-                    && traces.inflight(path: "captions") && traces.inflight(path: "preview?n=1")
+                let previews = board.traces(of: "Album").filter { $0.url.contains("preview") }
+                return traces.inScope("Album").count { $0.url.contains("film") && $0.bytesReceived >= enough } == 4
+                    && traces.inflight(path: "captions") && previews.count == 3 && previews.contains { $0.bytesReceived > 0 }
             }
+            board.check("Album: no preview is there", page.previews.isEmpty)
         }
-        board.check(
-            "Album: all nine requests went with the page",
-            board.traces.inScope("Album").count { $0.cancellation?.reason == .ownerReleased } == 9)
+        let album = board.traces(of: "Album")
+        board.check("Album: the cover came, and nine requests went with the page", album.count == 10 && album.count { $0.isCancelled } == 9)
     }
 
     private func memo() async throws {
@@ -184,7 +193,7 @@ struct Tour {
             try await use(page)
             board.closed(scope)
         }
-        try await board.until("\(scope) has settled") { $0.inScope(scope).allSatisfy { $0.isComplete || $0.isDetached } }
+        try await board.until("\(scope) has settled") { _ in board.traces(of: scope).allSatisfy { $0.isComplete || $0.isDetached } }
         board.summed(scope)
     }
 
