@@ -118,8 +118,30 @@ var targets: [Target] = [
         name: "ReachabilityTests",
         dependencies: ["CleanSlate", "Reachability", "ScopedNet", "SystemSupport", "CNetlink", "CSandbox"],
         swiftSettings: settings),
+    // libjpeg-turbo, libpng and libwebp, behind a shim that keeps their `longjmp` to itself; without the trait it is empty, and needs none of them.
+    .target(
+        name: "CImageCodecs",
+        cSettings: [.define("SCOPEDNET_IMAGES", .when(traits: ["Images"]))],
+        linkerSettings: ["jpeg", "png", "webp", "webpdemux"].map { .linkedLibrary($0, .when(traits: ["Images"])) }),
+    .target(
+        name: "ScopedNetImages",
+        dependencies: [
+            "ScopedNet", "Persistence", "SystemSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
+            .target(name: "CImageCodecs", condition: .when(traits: ["Images"])),
+        ],
+        swiftSettings: settings),
     .testTarget(
-        name: "ThreadSafetyTests", dependencies: ["CleanSlate", "ScopedNet", "ScopedNetEndpoints", "ScopedNetTesting", "SystemSupport"],
+        name: "ScopedNetImagesTests",
+        dependencies: [
+            "CleanSlate", "Persistence", "ScopedNet", "ScopedNetImages", "ScopedNetTesting", "SystemSupport",
+            .product(name: "HTTPTypes", package: "swift-http-types"),
+            .target(name: "CImageCodecs", condition: .when(traits: ["Images"])),
+        ] + (leanBuild ? [] : ["scopednet-decoder"]),
+        // A helper with limits of memory and system calls has no room for a sanitizer.
+        exclude: ["Fixtures"] + (leanBuild ? ["Isolation"] : []), swiftSettings: settings),
+    .testTarget(
+        name: "ThreadSafetyTests",
+        dependencies: ["CleanSlate", "ScopedNet", "ScopedNetEndpoints", "ScopedNetImages", "ScopedNetTesting", "SystemSupport"],
         swiftSettings: settings),
 ]
 
@@ -164,18 +186,6 @@ if !leanBuild {
             ],
             swiftSettings: settings
         ),
-        // libjpeg-turbo, libpng and libwebp, behind a shim that keeps their `longjmp` to itself; without the trait it is empty, and needs none of them.
-        .target(
-            name: "CImageCodecs",
-            cSettings: [.define("SCOPEDNET_IMAGES", .when(traits: ["Images"]))],
-            linkerSettings: ["jpeg", "png", "webp", "webpdemux"].map { .linkedLibrary($0, .when(traits: ["Images"])) }),
-        .target(
-            name: "ScopedNetImages",
-            dependencies: [
-                "ScopedNet", "Persistence", "SystemSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
-                .target(name: "CImageCodecs", condition: .when(traits: ["Images"])),
-            ],
-            swiftSettings: settings),
         // The other side of `IsolatedDecoder`: C alone, with a list of the system calls that it may make. Faults on request are for its tests.
         .executableTarget(
             name: "scopednet-decoder",
@@ -185,14 +195,6 @@ if !leanBuild {
                 .define("SCOPEDNET_IMAGES", .when(traits: ["Images"])),
                 .define("SCOPEDNET_DECODER_TESTING", .when(configuration: .debug)),
             ]),
-        .testTarget(
-            name: "ScopedNetImagesTests",
-            dependencies: [
-                "CleanSlate", "Persistence", "ScopedNet", "ScopedNetImages", "ScopedNetTesting", "scopednet-decoder",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .target(name: "CImageCodecs", condition: .when(traits: ["Images"])),
-            ],
-            exclude: ["Fixtures"], swiftSettings: settings),
         .target(
             name: "ScopedNetTracing",
             dependencies: [
@@ -233,7 +235,7 @@ if buildsDemo {
         .executableTarget(
             name: "Demo",
             dependencies: [
-                "ScopedNet", "ScopedNetEndpoints", "ScopedNetFoundation", "ScopedNetTestServer",
+                "ScopedNet", "ScopedNetEndpoints", "ScopedNetFoundation", "ScopedNetImages", "ScopedNetTestServer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Demo",
@@ -368,7 +370,7 @@ if buildsAll || (leanBuild && wantedTests == nil) {
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "CCurl", "CNetlink", "Reachability", "ScopedNet", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "CCurl", "CNetlink", "Reachability", "ScopedNet", "ScopedNetImages", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Fuzz",
             exclude: ["CFuzzer", "Corpus", "Main"],
@@ -395,6 +397,7 @@ if Context.environment["SCOPEDNET_FUZZ"] == "1" {
 if let wantedTests { targets.removeAll { $0.type == .test && !wantedTests.contains($0.name) } }
 
 var defaultTraits: Set<String> = ["Brotli", "Zstd"]
+if leanBuild { defaultTraits.insert("Images") }
 if buildsDemo { defaultTraits.insert("TestServer") }
 if buildsAll {
     defaultTraits.formUnion([

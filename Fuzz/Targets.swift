@@ -34,6 +34,9 @@ package let targets: [String: Target] = [
     "target": fuzzTarget,
     "pin": fuzzPin,
     "certificate": fuzzCertificate,
+    "picture": fuzzPicture,
+    "frames": fuzzFrames,
+    "preview": fuzzPreview,
 ]
 
 func check(_ holds: Bool, _ promise: @autoclosure () -> String) {

@@ -105,6 +105,7 @@ import Testing
         expect(try Self.decode(try Self.fixture("walk.gif")), "the first frame", walk(0))
     }
 
+    /// SDWebImage 548, 3515: all frames of an animation were held. No more are than its window may take.
     @Test func framesStayInTheirWindow() throws {
         let bytes = Self.width * Self.height * 4
         let animation = try AnimatedImage(try Self.fixture("walk.gif"), windowBytes: 2 * bytes)
@@ -114,6 +115,18 @@ import Testing
                 #expect(animation.heldBytes <= 2 * bytes)
             }
         }
+    }
+
+    /// SDWebImage 2004, 2377: each animation that was shown stayed in memory. It goes with its last reference, and one that nobody plays holds no frame.
+    @Test func animationsGoWithTheirLastReference() throws {
+        weak var gone: AnimatedImage?
+        for _ in 0..<50 {
+            let animation = try AnimatedImage(try Self.fixture("walk.gif"))
+            #expect(gone == nil && animation.heldBytes == 0)
+            for index in 0..<animation.frameCount { _ = try animation.frame(at: index) }
+            gone = animation
+        }
+        #expect(gone == nil)
     }
 
     @Test func framesAreSharedByThreads() async throws {

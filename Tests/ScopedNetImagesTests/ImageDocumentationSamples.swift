@@ -110,6 +110,13 @@ func changeAccount(to account: String, of images: ImageLoader) {
 }
 
 #if Images
+/// Thumbnails of a gallery, kept as small files beside the large ones.
+func makeGallery(for session: Session) -> ImageLoader {
+    var configuration = ImageLoader.Configuration()
+    configuration.resultEncoder = WebPEncoder()
+    return ImageLoader(session, configuration: configuration)
+}
+
 func makeIsolatedImages(_ session: Session) throws -> ImageLoader {
     let decoder = IsolatedDecoder()
     try decoder.prepare()

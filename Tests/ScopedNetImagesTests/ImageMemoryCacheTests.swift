@@ -23,7 +23,8 @@ import Testing
         #expect((0...10).filter { cache.hit(for: key($0)) != nil } == [0, 6, 7, 8, 9, 10])
     }
 
-    /// IMC-2: what takes the place of another is counted once, and a removal says whether there was anything.
+    /// AFNetworking 3659: the memory stayed full while its program was in the background; it can be trimmed. IMC-2: what takes the place of another is
+    /// counted once, and a removal says whether there was anything.
     @Test func costsAreThoseOfWhatIsThere() throws {
         let cache = ImageMemoryCache(capacity: 1_000, preferredUsage: 600)
         cache.insert(try image(bytes: 100), for: key(1))
@@ -38,7 +39,7 @@ import Testing
         #expect(cache.usage == 0 && cache.count == 0)
     }
 
-    /// One that is larger than the cache pushed out everything, and itself.
+    /// One that is larger than the cache pushed out everything, and itself; large ones pushed out the thumbnails (AFNetworking 4010).
     @Test func aLargeOneIsNotKept() throws {
         let cache = ImageMemoryCache(capacity: 1_000, preferredUsage: 600)
         cache.insert(try image(bytes: 100), for: key(1))
@@ -60,6 +61,16 @@ import Testing
         for (index, key) in keys.enumerated() { cache.insert(try image(bytes: 4 * (index + 1)), for: key) }
         #expect(keys.map { cache.hit(for: $0)?.image.width } == [1, 2, 3, 4, 5])
         #expect(Set(keys).count == 5 && keys[0] == ImageKey(url: "http://a/b", variant: "c"))
+    }
+
+    /// AlamofireImage 135: long URLs were hashed with each look, and lists scrolled slowly. A key is hashed when it is made, and feeds that number.
+    @Test func aLongURLIsHashedOnce() throws {
+        let key = ImageKey(url: "http://images.test/a?" + String(repeating: "width=400&", count: 10_000))
+        let number = try #require(Mirror(reflecting: key).children.first { $0.label == "hash" }?.value as? Int)
+        #expect(key.hashValue == number.hashValue)
+        let cache = ImageMemoryCache()
+        cache.insert(try image(bytes: 4), for: key)
+        #expect(cache.hit(for: key) != nil && cache.hit(for: ImageKey(url: key.url + "x")) == nil)
     }
 
     @Test func aStalePictureSaysSo() throws {
@@ -112,7 +123,8 @@ import Testing
         #expect(throws: Broken.self) { try DecodedImage(width: 1, height: 1) { _ in throw Broken() } }
     }
 
-    /// IMC-4: emptied within 50 ms of the word of the service manager, here through a FIFO.
+    /// AFNetworking 3659: it kept its pictures when the machine was short of memory. IMC-4: emptied within 50 ms of the word of the service manager, here
+    /// through a FIFO.
     @Test func pressureEmptiesIt() async throws {
         let path = "/tmp/scopednet-pressure-\(UInt64.random(in: 0 ... .max))"
         #expect(mkfifo(path, 0o600) == 0)

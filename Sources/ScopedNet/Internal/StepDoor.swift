@@ -19,6 +19,9 @@ package enum Step: String, CaseIterable, Sendable {
     case suspensionAsked
     // Of a job on the work executor: all it does is done.
     case workEnded
+    // Of a picture, with the number of its load, or 0 of one that is decoded as a response: on the thread that decodes; between two processors; made, and
+    // not in memory yet; a preview is shown.
+    case pictureDecoding, pictureProcessing, pictureMade, pictureShown
     // Of a bag's end, which is no run's (number 0): it has the list; all gates in it are shut.
     case listTaken, gatesShut
 }

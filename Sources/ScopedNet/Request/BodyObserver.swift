@@ -1,6 +1,15 @@
 import SystemSupport
 
-/// A closure that reads bodies while they arrive, beside the run that collects them.
+/// A closure that hears of bodies while they arrive, beside the run that collects them.
+package enum BodyWatch: Sendable {
+    /// Reads them piece by piece, in a task of its own.
+    case reader(BodyObserver)
+    /// Is handed the memory in which they are collected, on the transport's thread, before the first byte: it keeps it, and looks at it with each progress,
+    /// which copies nothing and holds nothing up. Their coding is not undone.
+    case holder(@Sendable (ResponseHead, CollectedBody) -> Void)
+}
+
+/// A closure that reads bodies while they arrive.
 package final class BodyObserver: Sendable {
     typealias Body = @isolated(any) @Sendable (ResponseHead, StreamedResponse.Bytes) async throws -> Void
     let window: Int
@@ -178,15 +187,25 @@ private final class BodyReadingLink: ScopeMember, @unchecked Sendable {
 
 /// A run whose body is read while it arrives.
 extension WaitingRun {
-    func adopt(_ reader: BodyObserver) {
-        addExtra { $0.reader = reader }
+    func adopt(_ watch: BodyWatch) {
+        addExtra { $0.bodyWatch = watch }
         // Cancelled meanwhile, when there was nothing to take away yet.
         if lifecycle.isOver { dropHooks() }
     }
 
+    private var bodyWatch: BodyWatch? { isRefresh ? nil : ifExtras { $0.bodyWatch } ?? nil }
+
+    /// Makes the memory for the body of an accepted response where somebody wants to look at it; nil where nobody does.
+    func shareBody(_ head: ResponseHead) -> CollectedBody? {
+        guard case .holder(let hold) = bodyWatch else { return nil }
+        let body = CollectedBody()
+        hold(head, body)
+        return body
+    }
+
     /// Prepares to read the body of an accepted response; nil where nobody wants to.
     func prepareReading(_ head: ResponseHead) -> BodyStream? {
-        guard !isRefresh, let reader = ifExtras({ $0.reader }) ?? nil else { return nil }
+        guard case .reader(let reader) = bodyWatch else { return nil }
         let source = StreamedResponse.Bytes.Source(template: template, runID: id, attempt: attemptNumber)
         let stream = BodyStream(window: reader.window, origin: reader.origin)
         let bytes = StreamedResponse.Bytes(

@@ -123,6 +123,7 @@ extension JudgedRun {
         }
         // Interceptors get it also where the value is made without.
         let limit = decoder.wantsBody || interception != nil ? template.options.limits.bodyBytes : nil
+        if let limit, let body = shareBody(head) { return (.collected(body, limit: limit), nil) }
         if let stream = prepareReading(head) { return (.observed(stream, limit: limit), nil) }
         return (limit.map { .memory(limit: $0) } ?? .memoryPrefix(limit: 0, isWanted: true), nil)
     }

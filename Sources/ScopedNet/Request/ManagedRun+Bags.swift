@@ -26,8 +26,8 @@ extension ManagedRun {
     func dropHooks() {
         // Released here, outside the lock.
         _ = ifExtras { extras in
-            defer { (extras.hooks, extras.reader) = (nil, nil) }
-            return (extras.hooks, extras.reader)
+            defer { (extras.hooks, extras.bodyWatch) = (nil, nil) }
+            return (extras.hooks, extras.bodyWatch)
         }
     }
 

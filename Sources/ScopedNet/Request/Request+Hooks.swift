@@ -56,7 +56,7 @@ extension Request {
         window: Int = 256 << 10, fileID: StaticString = #fileID, line: Int = #line,
         _ read: @escaping @isolated(any) @Sendable (ResponseHead, StreamedResponse.Bytes) async throws -> Void
     ) -> Self {
-        arm { $0.reader = BodyObserver(window: window, origin: CodeOrigin(fileID, line), read) }
+        arm { $0.bodyWatch = .reader(BodyObserver(window: window, origin: CodeOrigin(fileID, line), read)) }
         guard !Capabilities.current.pausesHTTP2Safely else { return self }
         return options { if $0.httpVersion == .automatic { $0.httpVersion = .http1 } }
     }

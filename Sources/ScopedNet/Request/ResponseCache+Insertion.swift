@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import HTTPTypes
+import Persistence
 
 extension ResponseCache {
     /// Stores a body under a request that has not been sent, as if the server had answered it with this: a list brings whole articles, and the
@@ -43,6 +44,33 @@ extension ResponseCache {
         var headers = response.head.headers
         for name in [HTTPField.Name.eTag, .lastModified, .contentLocation, .setCookie] { headers[name] = nil }
         return await store(response.body, headers: headers, for: request)
+    }
+
+    /// A response that was stored by ``store(_:headers:for:)``, and is valid still.
+    package struct Finding: Sendable {
+        package let headers: HTTPFields
+        package let body: Data
+        /// Its remaining lifetime (RFC 9111 section 4.2).
+        package let secondsLeft: Int
+    }
+
+    /// Finds what was stored under a request, without a run: nobody is asked for credentials, and no observer hears of it.
+    package func find<Value>(_ request: Request<Value>) async -> Finding? {
+        let template = request.prepared()
+        return await withCheckedContinuation { continuation in
+            BlockingPool.shared.submit(.init(self)) { continuation.resume(returning: self.find(template)) }
+        }
+    }
+
+    private func find(_ template: RequestTemplate) -> Finding? {
+        let strategy = strategy(template.options.cache)
+        let request = CacheRequest(method: template.method, url: template.url.string, fields: template.headers.fields)
+        guard let key = strategy.key(for: request) else { return nil }
+        let found = cached(key) ?? load(key)
+        guard case .serve(let answer) = strategy.decide(request, candidates: found.responses, now: clock()), !answer.isStale,
+            answer.body == .whole, let body = try? found.entries[answer.candidate].body.load(limit: template.options.limits.bodyBytes)
+        else { return nil }
+        return Finding(headers: answer.head.fields, body: body, secondsLeft: answer.status.timeToLive ?? 0)
     }
 
     private func insert(_ body: Data, _ head: CacheHead, _ template: RequestTemplate) -> Bool {

@@ -10,8 +10,8 @@ final class RunExtras: Sendable {
         /// Of the bags, those that count the run among what is being delivered.
         var counting: [BagStorage] = []
         var hooks: HookBox?
-        /// Reads the body of each accepted response while it arrives.
-        var reader: BodyObserver?
+        /// Sees the body of each accepted response while it arrives.
+        var bodyWatch: BodyWatch?
     }
 
     private let state = Lock(State())

@@ -22,7 +22,7 @@ package struct RunHandlers: ~Copyable, Sendable {
         var delegate: DelegateReference?
         var hooks: HookBox?
         var observer: (any RequestObserver)?
-        var reader: BodyObserver?
+        var bodyWatch: BodyWatch?
     }
 
     package init() {}
@@ -68,9 +68,9 @@ package struct RunHandlers: ~Copyable, Sendable {
     }
 
     /// On its way to the run, which keeps it elsewhere.
-    package var reader: BodyObserver? {
-        get { rare?.reader }
-        set { if newValue != nil || rare != nil { withRare { $0.reader = newValue } } }
+    package var bodyWatch: BodyWatch? {
+        get { rare?.bodyWatch }
+        set { if newValue != nil || rare != nil { withRare { $0.bodyWatch = newValue } } }
     }
 
     private mutating func withRare(_ change: (Rare) -> Void) {

@@ -20,8 +20,8 @@ struct RunStarter {
         if let made = known, !session.isCurrent(made) { known = nil }
         let settled = known ?? Self.prepare(description, for: session, &error)
         if let extra = consume extra { handlers.merge(extra) }
-        var (hooks, reader) = (handlers.hooks, handlers.reader)
-        (handlers.hooks, handlers.reader) = (nil, nil)
+        var (hooks, reader) = (handlers.hooks, handlers.bodyWatch)
+        (handlers.hooks, handlers.bodyWatch) = (nil, nil)
         let run = RunDriver(
             template: settled, requestID: requestID, session: session, decoder: decoder, handlers: consume handlers, stream: stream,
             scope: bag?.label,

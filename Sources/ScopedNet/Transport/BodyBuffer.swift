@@ -12,7 +12,7 @@ struct BodyBuffer: ~Copyable {
     private(set) var count = 0
 
     /// Never reserve more than this on the word of a header.
-    private static let maxReserved = 8 << 20
+    static let maxReserved = 8 << 20
 
     init() {}
 

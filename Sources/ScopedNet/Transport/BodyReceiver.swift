@@ -51,7 +51,7 @@ struct BodyReceiver: ~Copyable {
         case .stream(let stream): stream.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.cancel(id)) })
         case .observed(let stream, _):
             stream.connect(drained: { thread.post(.unpause(id)) }, abandoned: { thread.post(.unpause(id)) })
-        case .memory, .memoryPrefix, .file: break
+        case .memory, .collected, .memoryPrefix, .file: break
         }
     }
 
@@ -70,10 +70,12 @@ struct BodyReceiver: ~Copyable {
         case .stream: return fits(length) ?? .taken
         case .observed(_, limit: nil): return .taken
         case .memory(let limit), .observed(_, let limit?):
-            guard length <= limit else {
-                return .failed(.bodyTooLarge, "the response body has \(length) bytes, more than \(limit)")
-            }
+            if let refusal = refusal(of: length, upTo: limit) { return refusal }
             buffer.reserve(Int(length))
+            return .taken
+        case .collected(let body, let limit):
+            if let refusal = refusal(of: length, upTo: limit) { return refusal }
+            body.reserve(Int(length))
             return .taken
         case .memoryPrefix, .held: return .taken
         }
@@ -85,6 +87,9 @@ struct BodyReceiver: ~Copyable {
         switch destination {
         case .memory(let limit):
             if let refusal = collect(bytes, upTo: limit) { return refusal }
+        case .collected(let body, let limit):
+            guard body.count + bytes.count <= limit else { return exceeds(limit) }
+            guard body.append(bytes) else { return noMemory }
         case .observed(let stream, let limit):
             // Asked first: what it does not take comes again.
             guard buffer.count + bytes.count > limit ?? .max || stream.offer(bytes) == .accepted else { return .full }
@@ -118,9 +123,7 @@ struct BodyReceiver: ~Copyable {
 
     /// - Returns: the refusal of what memory does not take.
     private mutating func collect(_ bytes: UnsafeRawBufferPointer, upTo limit: Int) -> Answer? {
-        guard buffer.count + bytes.count <= limit else {
-            return .failed(.bodyTooLarge, "the response body exceeds \(limit) bytes")
-        }
+        guard buffer.count + bytes.count <= limit else { return exceeds(limit) }
         return buffer.append(bytes) ? nil : noMemory
     }
 
@@ -130,7 +133,10 @@ struct BodyReceiver: ~Copyable {
     mutating func cutShort() { isCutShort = true }
 
     /// Moves the collected bytes out.
-    mutating func takeBytes() -> Data { buffer.take() }
+    mutating func takeBytes() -> Data {
+        if case .collected(let body, _) = destination { return body.data }
+        return buffer.take()
+    }
 
     /// Takes back what belongs to one transfer. A small buffer is kept for the next.
     mutating func end() {
@@ -150,5 +156,12 @@ struct BodyReceiver: ~Copyable {
         return .failed(.bodyTooLarge, "the response body exceeds \(maxBytes) bytes")
     }
 
-    private var noMemory: Answer { .failed(.resources, "no memory for more than \(buffer.count) bytes of the response body") }
+    /// - Returns: the refusal of a declared length.
+    private func refusal(of length: Int64, upTo limit: Int) -> Answer? {
+        length <= limit ? nil : .failed(.bodyTooLarge, "the response body has \(length) bytes, more than \(limit)")
+    }
+
+    private func exceeds(_ limit: Int) -> Answer { .failed(.bodyTooLarge, "the response body exceeds \(limit) bytes") }
+
+    private var noMemory: Answer { .failed(.resources, "no memory for more than \(received) bytes of the response body") }
 }

@@ -89,6 +89,8 @@ extension TransferSink {
 @_spi(Transport) public enum BodyDestination: Sendable {
     /// Into memory, up to a number of bytes; more is ``NetworkError/Code/bodyTooLarge``.
     case memory(limit: Int)
+    /// Into memory, as ``memory(limit:)``, where others look at it meanwhile.
+    case collected(CollectedBody, limit: Int)
     /// Into memory up to a number of bytes; the rest is read and dropped. Where nobody asked for the body (redirects, error pages), not
     /// without end: behind a mebibyte the transfer ends there, and its connection with it.
     case memoryPrefix(limit: Int, isWanted: Bool = false)
@@ -107,7 +109,7 @@ extension BodyDestination {
     package var stream: BodyStream? {
         switch self {
         case .stream(let stream), .observed(let stream, _): stream
-        case .memory, .memoryPrefix, .file, .held: nil
+        case .memory, .collected, .memoryPrefix, .file, .held: nil
         }
     }
 }

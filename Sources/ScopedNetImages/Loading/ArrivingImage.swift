@@ -1,36 +1,29 @@
 import FoundationEssentials
-import ScopedNet
+@_spi(Transport) import ScopedNet
 import SystemSupport
 
-/// The file of one transfer while it arrives: looked at as soon as its header is there, kept for a transfer that breaks off, and shown to those who
-/// make previews. Any thread.
-///
-/// A transfer that is tried again is read again, in a task of its own beside that of the attempt before: each reading has a number, and the last one that
-/// began is the one that counts.
+/// The file of one transfer while it arrives: looked at with each progress, as soon as its header is there, kept for a transfer that goes on with it, and
+/// shown to those who make previews. Any thread. It holds views of the memory in which the body is collected, and no bytes of its own.
 final class ArrivingImage: Sendable {
-    /// Gets the number of the reading, the header, and all bytes so far.
+    /// Gets the number of the response, the header, and all bytes so far.
     typealias Watcher = @Sendable (UInt64, ImageHeader, Data) -> Void
 
     private struct State: Sendable {
-        var reading: UInt64 = 0
+        /// A transfer that is tried again has a response more: the last one is the one that counts.
+        var number: UInt64 = 0
         var head: ResponseHead?
-        var data = Data()
-        /// With what came before this transfer; also where the bytes are not kept.
-        var received = 0
+        var body: CollectedBody?
         var header: ImageHeader?
         var error: ImageError?
         /// The bytes that the header takes.
         var needed = 16
-        /// The bytes that were shown last. Each time there have to be some more of them: a watcher that keeps them makes the next piece a copy of all.
+        /// The bytes that were shown last. Each time there have to be some more of them.
         var shown = 0
     }
-
-    private enum Answer { case more, enough, refused }
 
     private let state = Lock(State())
     private let limits: ImageLimits
     private let partial: PartialImage?
-    private let keeps: Bool
     private let isWatched: @Sendable () -> Bool
     private let watcher: Watcher
 
@@ -39,92 +32,98 @@ final class ArrivingImage: Sendable {
     /// - Parameters:
     ///   - partial: the beginning that came with an earlier transfer.
     ///   - limits: the most that it may ask for.
-    ///   - keeps: true where its beginning is kept for a later transfer.
-    ///   - isWatched: asked whether its bytes are worth keeping for `watcher`.
+    ///   - isWatched: asked whether anybody wants its bytes before all have come.
     ///   - watcher: shown the file, again and again.
     init(
-        after partial: PartialImage?, limits: ImageLimits, keeps: Bool, isWatched: @escaping @Sendable () -> Bool,
-        _ watcher: @escaping Watcher
+        after partial: PartialImage?, limits: ImageLimits, isWatched: @escaping @Sendable () -> Bool, _ watcher: @escaping Watcher
     ) {
-        (self.limits, self.partial, self.keeps) = (limits, partial, keeps)
+        (self.limits, self.partial) = (limits, partial)
         (self.isWatched, self.watcher) = (isWatched, watcher)
     }
 
     /// The error for which the transfer was stopped.
     var error: ImageError? { state.withLock { $0.error } }
-    var count: Int { state.withLock { $0.data.count } }
+
+    /// The bytes that are there, with those of the earlier transfer.
+    var count: Int {
+        let now = state.withLock { $0 }
+        return before(now).count + (now.body?.count ?? 0)
+    }
 
     /// The part of the file that is there; nil where it is not known.
     var fraction: Double? {
-        let (received, head) = state.withLock { ($0.received, $0.head) }
-        guard let head, let length = head["content-length"].flatMap(Double.init) else { return nil }
-        let total = length + Double(head.status == 206 ? partial?.data.count ?? 0 : 0)
-        return total > 0 ? min(1, Double(received) / total) : nil
+        let now = state.withLock { $0 }
+        guard let length = now.head?["content-length"].flatMap(Double.init) else { return nil }
+        let total = length + Double(before(now).count)
+        return total > 0 ? min(1, Double(count) / total) : nil
     }
 
     /// The bytes that have come, for a later transfer to go on with.
     var beginning: PartialImage? {
-        let (data, head) = state.withLock { ($0.data, $0.head) }
-        return head.flatMap { PartialImage(data, head: $0, after: partial) }
+        let now = state.withLock { $0 }
+        return now.head.flatMap { PartialImage(bytes(now), head: $0, after: partial) }
     }
 
-    /// Reads a body. `stop` ends the transfer of a file that would be refused.
-    func read(_ head: ResponseHead, _ bytes: StreamedResponse.Bytes, stop: () -> Void) async throws {
-        let reading = Identifier.next()
-        let prefix = head.status == 206 ? partial?.data ?? Data() : Data()
-        state.withLock { $0 = State(reading: reading, head: head, data: prefix, received: prefix.count) }
-        for try await piece in bytes {
-            switch take(piece, reading) {
-            case .more: continue
-            case .enough: return
-            case .refused: return stop()
-            }
+    /// A response is there, whose bytes will be in `body`.
+    func began(_ head: ResponseHead, _ body: CollectedBody) {
+        let number = Identifier.next()
+        let old = state.withLock { state in
+            defer { state = State(number: number, head: head, body: body) }
+            return state
         }
+        _ = old
     }
 
-    private func take(_ piece: Data, _ reading: UInt64) -> Answer {
-        let isWatched = isWatched()
-        let (data, known) = state.withLock { state -> (Data?, ImageHeader?) in
-            guard state.reading == reading else { return (nil, nil) }
-            state.received += piece.count
-            // Its pixels are bounded: the rest is counted, and nothing else.
-            if state.header != nil, !isWatched, !keeps || !PartialImage.mayFollow(state.head, partial) {
-                state.data = Data()
-                return (Data(), state.header)
-            }
-            state.data.append(piece)
-            let isDue =
-                state.header == nil ? state.data.count >= state.needed : isWatched && state.data.count >= state.shown + state.shown / 8
-            return (isDue ? state.data : Data(), state.header)
+    /// Looks at the bytes that have come.
+    ///
+    /// - Returns: false for a file that would be refused: the transfer is to be stopped.
+    func look() -> Bool {
+        let now = state.withLock { $0 }
+        // In a coding it is no picture yet, and judged when it is whole.
+        guard let head = now.head, head["content-encoding"] == nil else { return true }
+        let count = before(now).count + (now.body?.count ?? 0)
+        if let header = now.header {
+            if count >= now.shown + now.shown / 8, isWatched() { show(header, bytes(now), now.number) }
+            return true
         }
-        guard let data else { return .enough }
-        if data.isEmpty { return .more }
-        if let known {
-            state.withLock { if $0.reading == reading { $0.shown = data.count } }
-            watcher(reading, known, data)
-            return .more
-        }
-        return look(at: data, reading)
+        return count < now.needed || readHeader(bytes(now), now.number)
     }
 
-    private func look(at data: Data, _ reading: UInt64) -> Answer {
+    private func readHeader(_ data: Data, _ number: UInt64) -> Bool {
         do throws(ImageError) {
             switch try ImageHeader.read(data, limits: limits) {
             case .needsMore(let count):
                 // Not with each byte anew.
-                state.withLock { if $0.reading == reading { $0.needed = max(count, data.count + data.count / 4 + 1) } }
+                change(number) { $0.needed = max(count, data.count + data.count / 4 + 1) }
             case .header(let header):
                 try limits.checkFile(header)
-                state.withLock { if $0.reading == reading { ($0.header, $0.shown) = (header, data.count) } }
-                watcher(reading, header, data)
+                change(number) { $0.header = header }
+                show(header, data, number)
             }
-            return .more
+            return true
         } catch {
-            return state.withLock { state in
-                guard state.reading == reading else { return .enough }
-                state.error = error
-                return .refused
-            }
+            return !change(number) { $0.error = error }
         }
+    }
+
+    private func show(_ header: ImageHeader, _ data: Data, _ number: UInt64) {
+        if change(number, { $0.shown = data.count }) { watcher(number, header, data) }
+    }
+
+    /// - Returns: false where another response came meanwhile, and nothing was changed.
+    @discardableResult
+    private func change(_ number: UInt64, _ change: (inout State) -> Void) -> Bool {
+        state.withLock { state in
+            guard state.number == number else { return false }
+            change(&state)
+            return true
+        }
+    }
+
+    private func before(_ now: State) -> Data { now.head?.status == 206 ? partial?.data ?? Data() : Data() }
+
+    private func bytes(_ now: State) -> Data {
+        let (before, data) = (before(now), now.body?.data ?? Data())
+        return before.isEmpty ? data : before + data
     }
 }

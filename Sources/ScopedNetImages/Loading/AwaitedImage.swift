@@ -6,15 +6,15 @@ final class AwaitedImage: Sendable {
     private struct State: Sendable {
         var operation: ScopedOperation?
         var isCancelled = false
-        var result = Result<DecodedImage, ImageLoadError>.failure(.cancelled)
+        var result = Result<ImageResponse, ImageLoadError>.failure(.cancelled)
     }
 
     private let state = Lock(State())
 
     /// `cancelled` until there is another one.
-    var result: Result<DecodedImage, ImageLoadError> { state.withLock { $0.result } }
+    var result: Result<ImageResponse, ImageLoadError> { state.withLock { $0.result } }
 
-    func set(_ result: Result<DecodedImage, ImageLoadError>) { state.withLock { $0.result = result } }
+    func set(_ result: Result<ImageResponse, ImageLoadError>) { state.withLock { $0.result = result } }
 
     func began(_ operation: ScopedOperation) {
         let isCancelled = state.withLock { state in

@@ -13,6 +13,11 @@ struct ImageBody: Sendable {
     /// Its place among the files that are held at a time, until its pictures are made.
     private let lease: Permits.Lease
 
+    /// The response for a picture that was made of it.
+    func response(_ image: DecodedImage) -> ImageResponse {
+        ImageResponse(image: image, source: .file(source), file: ImageResponse.File(header: header, byteCount: data.count))
+    }
+
     enum Keeping: Sendable, Equatable {
         /// The response came with `no-store`.
         case never

@@ -16,7 +16,7 @@ import SystemSupport
 public final class ImageCall: Sendable {
     struct Closures: Sendable {
         let id = Identifier.next()
-        var success: Callback<DecodedImage>?
+        var success: Callback<ImageResponse>?
         var failure: Callback<ImageLoadError>?
         var preview: Callback<DecodedImage>?
         var progress: Callback<TransferProgress>?
@@ -31,10 +31,13 @@ public final class ImageCall: Sendable {
     init(_ loader: ImageLoader, _ request: ImageRequest) { (self.loader, self.request) = (loader, request) }
 
     /// The picture is there.
-    public var onSuccess: CallbackRegistration<ImageCall, DecodedImage> { registration { $0.success = $1 } }
+    public var onSuccess: CallbackRegistration<ImageCall, DecodedImage> { registration { $0.success = $1.map { $0.image } } }
+    /// The picture is there, and told are where it came from and the file it was made of; in place of ``onSuccess``.
+    public var onResponse: CallbackRegistration<ImageCall, ImageResponse> { registration { $0.success = $1 } }
     /// It cannot be had; not after a cancel.
     public var onFailure: CallbackRegistration<ImageCall, ImageLoadError> { registration { $0.failure = $1 } }
-    /// A part of a progressive picture came: all of it, less sharp than it will be. At most three times, half a second apart; not from memory.
+    /// A part of a progressive picture came: all of it, less sharp than it will be, and where that is large with a quarter of its width and height. At most
+    /// three times, half a second apart; not from memory.
     public var onPreview: CallbackRegistration<ImageCall, DecodedImage> { registration { $0.preview = $1 } }
     /// Bytes came, of the transfer that this load shares with others.
     public var onProgress: CallbackRegistration<ImageCall, TransferProgress> { registration { $0.progress = $1 } }
@@ -50,7 +53,7 @@ public final class ImageCall: Sendable {
     /// - Returns: the load. Its cancel is silent; dropping it changes nothing.
     @discardableResult
     public func start(in bag: DeallocBag, fileID: StaticString = #fileID, line: Int = #line) -> ScopedOperation {
-        loader.start(request, take(), in: bag, fileID: fileID, line: line).operation
+        begin(in: bag, fileID, line).operation
     }
 
     /// Starts the load, which belongs to its receipt and ends with it.
@@ -60,7 +63,11 @@ public final class ImageCall: Sendable {
     ///   - line: the line of the call.
     /// - Returns: the receipt.
     public func start(fileID: StaticString = #fileID, line: Int = #line) -> ImageReceipt {
-        ImageReceipt(loader.start(request, take(), in: nil, fileID: fileID, line: line))
+        ImageReceipt(begin(in: nil, fileID, line))
+    }
+
+    func begin(in bag: DeallocBag?, _ fileID: StaticString = #fileID, _ line: Int = #line) -> ImageLoad {
+        loader.start(request, take(), in: bag, fileID: fileID, line: line)
     }
 
     private func registration<Value: Sendable>(

@@ -3,7 +3,7 @@ import SystemSupport
 
 /// One caller's load: its operation, which is his, and its place among those who wait for the picture.
 final class ImageLoad: Sendable {
-    typealias Pictures = RequestCoalescer<Key, DecodedImage>
+    typealias Pictures = RequestCoalescer<Key, ImageResponse>
 
     /// Pictures that are the same are made once; those who look for it in different places do so by themselves.
     struct Key: Hashable, Sendable {
@@ -17,6 +17,8 @@ final class ImageLoad: Sendable {
     }
 
     let operation: ScopedOperation
+    /// Larger than those of all loads before it.
+    let number: UInt64
     private let key: Key
     private let pictures: Pictures
     private let state: Holder
@@ -45,11 +47,12 @@ final class ImageLoad: Sendable {
     /// Begins the operation, and nothing else.
     init(
         _ request: ImageRequest, _ picture: ImageKey, among pictures: Pictures, of session: Session, _ closures: ImageCall.Closures,
-        in bag: DeallocBag?, onEnd: Callback<ScopedOperation.Outcome>?, _ fileID: StaticString, _ line: Int
+        in bag: DeallocBag?, onEnd: Callback<ScopedOperation.Outcome>?, _ origin: ImageOrigin
     ) {
         let state = Holder()
+        number = origin.number
         (key, self.pictures, self.state) = (Key(picture: picture, cache: request.cache), pictures, state)
-        operation = ScopedOperation(in: bag, of: session, tag: request.tag, onEnd: onEnd, fileID: fileID, line: line) { _ in
+        operation = ScopedOperation(in: bag, of: session, tag: request.tag, onEnd: onEnd, fileID: origin.fileID, line: origin.line) { _ in
             closures.discard()
             state.cancel()
         }
@@ -58,7 +61,7 @@ final class ImageLoad: Sendable {
     /// Joins those who wait for the picture.
     func join(
         of session: Session, _ closures: ImageCall.Closures, priority: Priority, _ fileID: StaticString, _ line: Int,
-        work: @escaping @Sendable (CoalescedWork) async throws -> DecodedImage
+        work: @escaping @Sendable (CoalescedWork) async throws -> ImageResponse
     ) {
         guard operation.isRunning else { return }
         let operation = operation
@@ -84,10 +87,10 @@ extension ImageCall.Closures {
         progress?.discard()
     }
 
-    func finish(_ operation: ScopedOperation, _ result: Result<DecodedImage, any Error>) {
+    func finish(_ operation: ScopedOperation, _ result: Result<ImageResponse, any Error>) {
         switch result {
-        case .success(let image):
-            if let success { operation.finish(with: image, to: success) } else { operation.finish() }
+        case .success(let response):
+            if let success { operation.finish(with: response, to: success) } else { operation.finish() }
             failure?.discard()
         case .failure(let error):
             let error = ImageLoadError(error)

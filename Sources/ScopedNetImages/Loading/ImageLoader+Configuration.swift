@@ -33,6 +33,11 @@ extension ImageLoader {
         public var makesPreviews = true
         /// The least time between two previews. Default: half a second.
         public var previewInterval = Duration.milliseconds(500)
+        /// Writes pictures as they were made, sizes and processors and all, to the response cache, behind their loads: the thumbnail of a large picture
+        /// is read from there as long as the file is fresh. Nil, the default, keeps files alone. `PNGEncoder` loses nothing; `JPEGEncoder` and
+        /// `WebPEncoder` make smaller files, and JPEG has no alpha. A picture in the size of its file has no result, nor has one of a request with fields of
+        /// its own.
+        public var resultEncoder: (any ImageEncoding)?
         /// The memory is emptied when the machine is short of it (`$MEMORY_PRESSURE_WATCH`, PSI). Default: true.
         public var relievesMemory = true
 

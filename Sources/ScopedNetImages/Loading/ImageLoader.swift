@@ -27,6 +27,8 @@ public final class ImageLoader: Sendable {
     private let maker: ImageMaker
     private let currentIdentity = Identity()
     private let relief: MemoryRelief?
+    private let results: ImageResults?
+    private let urls = Lock(RecencyList<String, String>())
 
     /// Makes a loader.
     ///
@@ -42,6 +44,7 @@ public final class ImageLoader: Sendable {
         let identity = currentIdentity
         let transfers = ImageTransfers(session, configuration, accept: decoders.accept) { identity.name }
         self.transfers = transfers
+        results = session.configuration.cache.flatMap { cache in configuration.resultEncoder.map { ImageResults(cache, $0) } }
         relief =
             configuration.relievesMemory
             ? MemoryRelief { [weak memory = configuration.memory, weak transfers] in
@@ -80,6 +83,21 @@ public final class ImageLoader: Sendable {
     public func image(
         _ request: ImageRequest, in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
     ) async throws(ImageLoadError) -> DecodedImage {
+        try await response(request, in: bag, fileID: fileID, line: line).image
+    }
+
+    /// Loads a picture, and awaits it, with the facts of its load; otherwise as ``image(_:in:fileID:line:)``.
+    ///
+    /// - Parameters:
+    ///   - request: the picture that is wanted; text is its URL.
+    ///   - bag: ends the load, too. Default: none; cancelling the task ends it.
+    ///   - fileID: the file of the call, which leak tests name, with `line`.
+    ///   - line: the line of the call.
+    /// - Returns: the picture, where it came from, and the file it was made of.
+    /// - Throws: ``ImageLoadError``.
+    public func response(
+        _ request: ImageRequest, in bag: DeallocBag? = nil, fileID: StaticString = #fileID, line: Int = #line
+    ) async throws(ImageLoadError) -> ImageResponse {
         let waiting = AwaitedImage()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -143,17 +161,18 @@ public final class ImageLoader: Sendable {
     var waiterCount: Int { pictures.followerCount }
     var fileWaiters: Int { transfers.waiterCount }
     var arrivedBytes: Int { transfers.arrivedBytes }
+    var unfinishedResults: Int { results?.unfinished ?? 0 }
 
     // MARK: One load
 
     func start(
         _ request: ImageRequest, _ closures: ImageCall.Closures, in bag: DeallocBag?, fileID: StaticString, line: Int
     ) -> ImageLoad {
-        let keys = keys(of: request)
+        let (keys, origin) = (keys(of: request), ImageOrigin(fileID, line))
         let load = ImageLoad(
-            request, keys.picture, among: pictures, of: session, closures, in: bag, onEnd: end(closures, keys.picture), fileID, line)
+            request, keys.picture, among: pictures, of: session, closures, in: bag, onEnd: end(closures, keys.picture), origin)
         if request.readsMemory, let hit = memory.hit(for: keys.picture), hit.isFresh {
-            closures.finish(load.operation, .success(hit.image))
+            closures.finish(load.operation, .success(ImageResponse(image: hit.image, source: .memory, file: hit.file)))
             return load
         }
         if closures.preview != nil || closures.progress != nil {
@@ -161,7 +180,6 @@ public final class ImageLoader: Sendable {
                 ImageListeners.Listener(
                     id: closures.id, operation: load.operation, progress: closures.progress, preview: closures.preview), to: keys.picture)
         }
-        let origin = ImageOrigin(fileID, line)
         load.join(of: session, closures, priority: request.priority, fileID, line) { [weak self] work in
             guard let self else { throw ImageLoadError.cancelled }
             return try await make(request, keys, work, origin)
@@ -182,9 +200,33 @@ public final class ImageLoader: Sendable {
 
     private func make(
         _ request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: ImageOrigin
-    ) async throws -> DecodedImage {
+    ) async throws -> ImageResponse {
+        let stored = results == nil ? nil : ImageResults.request(transfers.request(for: request, keys.file), for: request, keys.picture)
+        if let stored, let response = await result(stored, request, keys.picture, work, origin.number) { return response }
+        let response = try await makeOfFile(request, keys, work, origin)
+        if let stored, case .until(let instant) = response.keeping { results?.keep(response.response.image, under: stored, until: instant) }
+        return response.response
+    }
+
+    /// The picture as it was made once, from the response cache.
+    private func result(
+        _ stored: Request<Data>, _ request: ImageRequest, _ key: ImageKey, _ work: CoalescedWork, _ number: UInt64
+    ) async -> ImageResponse? {
+        guard let found = await results?.find(stored) else { return nil }
+        // One that cannot be read is made again.
+        let image = try? await decoding.run(number, for: work) { [maker] cancellation in
+            try maker.read(found.body, scale: request.scale, cancellation)
+        }
+        guard let image else { return nil }
+        memory.insert(image, for: key, freshUntil: .now + .seconds(min(found.secondsLeft, 86_400)))
+        return ImageResponse(image: image, source: .result, file: nil)
+    }
+
+    private func makeOfFile(
+        _ request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: ImageOrigin
+    ) async throws -> (response: ImageResponse, keeping: ImageBody.Keeping) {
         let previews = ImagePreviews(interval: configuration.previewInterval) { [maker] header in
-            ImageDecodingOptions(size: maker.decodeSize(header, request), limits: maker.limits)
+            ImageDecodingOptions(size: maker.previewSize(header, request), limits: maker.limits)
         }
         return try await withTaskCancellationHandler {
             async let previewing: Void = showPreviews(previews, request, keys.picture, work, origin.number)
@@ -192,14 +234,18 @@ public final class ImageLoader: Sendable {
             let body = try await body(of: request, keys, work, origin, previews)
             previews.finish()
             await previewing
-            if let known = renewed(keys.picture, body) { return known }
+            if let known = renewed(request, keys.picture, body) { return (body.response(known), body.keeping) }
             let image = try await decoding.run(origin.number, for: work) { [maker] cancellation in
-                if let decoded = previews.picture(body.data) { return try maker.finish(decoded, body.header, request, cancellation) }
-                return try maker.make(body.data, body.header, for: request, cancellation)
+                // Of previews in the size of the picture.
+                if maker.sharesPreviews(body.header, request), let decoded = previews.picture(body.data) {
+                    return try maker.finish(decoded, body.header, request, cancellation, number: origin.number)
+                }
+                return try maker.make(body.data, body.header, for: request, cancellation, number: origin.number)
             }
+            StepDoor.pass(.pictureMade, origin.number)
             try Task.checkCancellation()
-            keep(image, keys.picture, body)
-            return image
+            keep(image, of: request, keys.picture, body)
+            return (body.response(image), body.keeping)
         } onCancel: {
             previews.end()
         }
@@ -222,18 +268,20 @@ public final class ImageLoader: Sendable {
         return try await transfers.body(of: request, keys.file, for: work, origin)
     }
 
-    private func keep(_ image: DecodedImage, _ key: ImageKey, _ body: ImageBody) {
-        switch body.keeping {
-        case .until(let instant): memory.insert(image, for: key, freshUntil: instant, validator: body.validator)
+    private func keep(_ image: DecodedImage, of request: ImageRequest, _ key: ImageKey, _ body: ImageBody) {
+        switch request.writesMemory ? body.keeping : .never {
+        case .until(let instant):
+            memory.insert(image, for: key, freshUntil: instant, validator: body.validator, file: body.response(image).file)
+        // Nor is an older one: others would see it after somebody has seen this.
         case .never: memory.remove(key)
         }
     }
 
     /// The picture in memory, where the server has said that the file it was made of is still right (status 304): it is not made again.
-    private func renewed(_ key: ImageKey, _ body: ImageBody) -> DecodedImage? {
+    private func renewed(_ request: ImageRequest, _ key: ImageKey, _ body: ImageBody) -> DecodedImage? {
         guard body.source == .validatedCache, let validator = body.validator, let hit = memory.hit(for: key), hit.validator == validator
         else { return nil }
-        keep(hit.image, key, body)
+        keep(hit.image, of: request, key, body)
         return hit.image
     }
 
@@ -245,6 +293,7 @@ public final class ImageLoader: Sendable {
                 try make().map { try maker.finish($0, header, request, cancellation) }
             }
             guard let image = image ?? nil else { return false }
+            StepDoor.pass(.pictureShown, number)
             listeners.tell(preview: image, of: key)
             return true
         }
@@ -269,13 +318,27 @@ public final class ImageLoader: Sendable {
         }
     }
 
+    /// The absolute URL. It is remembered: pictures are looked up while a list scrolls, and describing a request takes microseconds.
+    private func url(of text: String) -> String {
+        if let known = urls.withLock({ $0.use(text) }) { return known }
+        let url = session.request(text, decoder: .data).url
+        // One that may become https later (RFC 6797) is looked at each time.
+        guard url.hasPrefix("https:") || session.configuration.hsts == nil else { return url }
+        let gone = urls.withLock { urls in
+            _ = urls.put(url, cost: 1, for: text)
+            return urls.trim(to: 1_000)
+        }
+        _ = gone
+        return url
+    }
+
     private struct Keys: Sendable {
         let picture: ImageKey
         let file: ImageTransferKey
     }
 
     private func keys(of request: ImageRequest) -> Keys {
-        let url = session.request(request.url, decoder: .data).url
+        let url = url(of: request.url)
         let file = ImageTransferKey(request, url: url, identity: identity)
         return Keys(picture: ImageKey(url: url, variant: file.variant + request.variant, size: request.size), file: file)
     }

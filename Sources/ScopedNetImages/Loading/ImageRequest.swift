@@ -21,7 +21,8 @@ public struct ImageRequest: Sendable {
     public var processors: [any ImageProcessing] = []
     /// Its priority. Several who wait for one picture have it as urgently as the most urgent of them. Default: `normal`.
     public var priority = Priority.normal
-    /// The response cache's part; nil for that of the session. One that does not read stored responses does not read the memory either.
+    /// The response cache's part; nil for that of the session. One that does not read stored responses does not read the memory either, and a picture of one
+    /// that stores nothing, as `CachePolicy.off`, is not kept there.
     public var cache: CachePolicy?
     /// Pixels for each point of the screen it is made for, which the picture carries. Default: 1.
     public var scale = 1.0
@@ -54,6 +55,9 @@ public struct ImageRequest: Sendable {
         default: false
         }
     }
+
+    /// False where nothing is to be kept.
+    var writesMemory: Bool { cache.map { !$0.write.isEmpty } ?? true }
 
     /// The difference between two pictures of one URL, besides their size.
     var variant: String {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
-import ScopedNet
+@_spi(Transport) import ScopedNet
 import SystemSupport
 
 /// The transfers of a loader: one for each file, a few at a time.
@@ -32,7 +32,8 @@ final class ImageTransfers: Sendable {
     ) {
         (self.session, self.configuration, self.accept, self.identity) = (session, configuration, accept, identity)
         permits = Permits(limit: configuration.transfersAtOnce, order: configuration.order)
-        places = Permits(limit: 2 * max(1, configuration.transfersAtOnce), order: configuration.order)
+        places = Permits(
+            limit: max(1, configuration.transfersAtOnce) + max(1, configuration.decodesAtOnce), order: configuration.order)
         misses = MissingImages(age: configuration.missingAge)
     }
 
@@ -84,10 +85,10 @@ final class ImageTransfers: Sendable {
         guard identity() == key.identity else { throw ImageLoadError.cancelled }
         let partial = configuration.resumes ? partials.take(key) : nil
         let image = ArrivingImage(
-            after: partial, limits: configuration.limits, keeps: configuration.resumes,
+            after: partial, limits: configuration.limits,
             isWatched: { [weak self] in self?.watchers(of: key).contains { $0.wantsBytes() } ?? false }
-        ) { [weak self] reading, header, data in
-            for watcher in self?.watchers(of: key) ?? [] { watcher.arrived(reading, header, data) }
+        ) { [weak self] number, header, data in
+            for watcher in self?.watchers(of: key) ?? [] { watcher.arrived(number, header, data) }
         }
         let id = Identifier.next()
         arriving.withLock { $0[id] = image }
@@ -135,13 +136,16 @@ final class ImageTransfers: Sendable {
             guard case .finish(let fraction) = onLastCancel else { return false }
             return (image.fraction ?? 0) >= fraction
         }
-        let request = request(for: wanted, key, rest: partial)
-            .onDownloadProgress { [weak self] progress in for watcher in self?.watchers(of: key) ?? [] { watcher.progressed(progress) } }
-            .onBody { head, bytes in try await image.read(head, bytes) { run.stop() } }
+        let request = request(for: wanted, key, rest: partial).onDownloadProgress { [weak self] progress in
+            guard image.look() else { return run.stop() }
+            for watcher in self?.watchers(of: key) ?? [] { watcher.progressed(progress) }
+        }
+        request.arm { $0.bodyWatch = .holder { head, body in image.began(head, body) } }
         return try await run.response(to: request, for: work)
     }
 
-    private func request(for wanted: ImageRequest, _ key: ImageTransferKey, rest: PartialImage?) -> Request<Data> {
+    /// Makes the request for a file, or for the rest of it.
+    func request(for wanted: ImageRequest, _ key: ImageTransferKey, rest: PartialImage? = nil) -> Request<Data> {
         var headers = wanted.headers
         if headers[.accept] == nil, session.configuration.headers[.accept] == nil { headers[.accept] = accept }
         for (name, value) in rest?.fields ?? [] { headers[HeaderFields.Name(name)] = value }
@@ -161,6 +165,6 @@ final class ImageTransfers: Sendable {
         guard let cache = session.configuration.cache else { return }
         var headers = response.headers
         headers[.contentRange] = nil
-        await cache.store(body, headers: headers, for: request(for: wanted, key, rest: nil))
+        await cache.store(body, headers: headers, for: request(for: wanted, key))
     }
 }

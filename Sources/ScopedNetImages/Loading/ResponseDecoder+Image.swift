@@ -8,8 +8,8 @@ extension ResponseDecoder where Value == DecodedImage {
 
     /// Makes the picture of a response. It is decoded, turned upright and resized off the threads of the program, before the success.
     ///
-    /// The media types are those that AFNetworking's image serializer takes, and those of the formats that the decoders read; another type fails with
-    /// `unacceptableContentType`. The bytes decide about the format.
+    /// The media types are those that AFNetworking's image serializer takes, those of the formats that the decoders read with their older names, and
+    /// `application/octet-stream`, as buckets of files say; another type fails with `unacceptableContentType`. The bytes decide about the format.
     ///
     /// - Parameters:
     ///   - size: the size in which it is shown, in pixels. Default: that of the file.
@@ -38,8 +38,11 @@ extension ImageDecoders {
     /// The media types of what can be read, with the names that servers have given to some of them.
     var mediaTypes: [String] {
         let others: [ImageFormat: [String]] = [
-            .ico: ["image/ico", "image/x-icon"], .bmp: ["image/x-bmp", "image/x-win-bitmap"], .xbm: ["image/xbm"],
+            .ico: ["image/ico", "image/x-icon"], .bmp: ["image/x-bmp", "image/x-win-bitmap", "image/x-ms-bmp"], .xbm: ["image/xbm"],
+            .jpeg: ["image/jpg", "image/pjpeg"], .png: ["image/x-png"],
         ]
-        return formats.flatMap { format in [format.mediaType] + (others[format] ?? []) }
+        // Of buckets of files that nobody has described: the bytes decide.
+        let unknown = ["application/octet-stream", "binary/octet-stream"]
+        return formats.flatMap { format in [format.mediaType] + (others[format] ?? []) } + unknown
     }
 }

@@ -16,12 +16,19 @@ public final class ImageMemoryCache: Sendable {
         public let isFresh: Bool
         /// Names the version of the file that it was made of.
         let validator: String?
+        let file: ImageResponse.File?
     }
 
-    private struct Entry: Sendable {
+    /// A class: its place in the list is then a pointer, which is moved without asking the runtime for the layout of an instant.
+    private final class Entry: Sendable {
         let image: DecodedImage
         let freshUntil: ContinuousClock.Instant?
         let validator: String?
+        let file: ImageResponse.File?
+
+        init(image: DecodedImage, freshUntil: ContinuousClock.Instant?, validator: String?, file: ImageResponse.File?) {
+            (self.image, self.freshUntil, self.validator, self.file) = (image, freshUntil, validator, file)
+        }
     }
 
     /// The most bytes that pictures take. Default: 100 MiB.
@@ -53,7 +60,7 @@ public final class ImageMemoryCache: Sendable {
     /// Finds a picture, which counts as a use of it.
     public func hit(for key: ImageKey) -> Hit? {
         guard let entry = list.withLock({ $0.use(key) }) else { return nil }
-        return Hit(image: entry.image, isFresh: entry.freshUntil.map { now() < $0 } ?? true, validator: entry.validator)
+        return Hit(image: entry.image, isFresh: entry.freshUntil.map { now() < $0 } ?? true, validator: entry.validator, file: entry.file)
     }
 
     /// Keeps a picture, in place of one with the same key.
@@ -66,16 +73,18 @@ public final class ImageMemoryCache: Sendable {
     /// - Returns: false where it is too large to be kept; what had that key has gone all the same.
     @discardableResult
     public func insert(_ image: DecodedImage, for key: ImageKey, freshUntil: ContinuousClock.Instant? = nil) -> Bool {
-        insert(image, for: key, freshUntil: freshUntil, validator: nil)
+        insert(image, for: key, freshUntil: freshUntil, validator: nil, file: nil)
     }
 
     @discardableResult
-    func insert(_ image: DecodedImage, for key: ImageKey, freshUntil: ContinuousClock.Instant?, validator: String?) -> Bool {
+    func insert(
+        _ image: DecodedImage, for key: ImageKey, freshUntil: ContinuousClock.Instant?, validator: String?, file: ImageResponse.File? = nil
+    ) -> Bool {
         let cost = image.byteCount
         let isKept = cost <= capacity / 10
         let gone = list.withLock { list -> [Entry] in
             guard isKept else { return list.remove(key).map { [$0] } ?? [] }
-            let old = list.put(Entry(image: image, freshUntil: freshUntil, validator: validator), cost: cost, for: key)
+            let old = list.put(Entry(image: image, freshUntil: freshUntil, validator: validator, file: file), cost: cost, for: key)
             return (old.map { [$0] } ?? []) + (list.cost > capacity ? list.trim(to: preferredUsage) : [])
         }
         // Let go outside the lock: pictures are large.

@@ -1,20 +1,24 @@
 /// Values by their key, in the order in which they were used (pure).
 ///
-/// A dictionary and a doubly linked list in one array: finding, using, replacing and removing are O(1), and nothing is allocated for a hit.
+/// A dictionary and a doubly linked list in one array: finding, using, replacing and removing are O(1), and nothing is allocated for a hit. Small links and
+/// nodes that are not optional: a hit is looked up in a list of thousands, and costs what it reads.
 struct RecencyList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Node: Sendable {
-        var key: Key
-        var value: Value
+        var key: Key?
+        var value: Value?
         var cost: Int
-        var older: Int?
-        var newer: Int?
+        var older = none
+        var newer = none
     }
 
-    private var places: [Key: Int] = [:]
-    private var nodes: [Node?] = []
-    private var free: [Int] = []
-    private var oldest: Int?
-    private var newest: Int?
+    /// The end of the list.
+    private static var none: Int32 { -1 }
+
+    private var places: [Key: Int32] = [:]
+    private var nodes: [Node] = []
+    private var free: [Int32] = []
+    private var oldest = none
+    private var newest = none
     /// The sum of all costs.
     private(set) var cost = 0
     var count: Int { places.count }
@@ -26,7 +30,7 @@ struct RecencyList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             unlink(place)
             link(place)
         }
-        return nodes[place]?.value
+        return nodes[Int(place)].value
     }
 
     /// Puts a value in place of one with the same key.
@@ -35,12 +39,12 @@ struct RecencyList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     mutating func put(_ value: Value, cost: Int, for key: Key) -> Value? {
         let old = remove(key)
         let node = Node(key: key, value: value, cost: cost)
-        let place: Int
+        let place: Int32
         if let known = free.popLast() {
             place = known
-            nodes[place] = node
+            nodes[Int(place)] = node
         } else {
-            place = nodes.count
+            place = Int32(nodes.count)
             nodes.append(node)
         }
         places[key] = place
@@ -50,9 +54,11 @@ struct RecencyList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     mutating func remove(_ key: Key) -> Value? {
-        guard let place = places.removeValue(forKey: key), let node = nodes[place] else { return nil }
+        guard let place = places.removeValue(forKey: key) else { return nil }
         unlink(place)
-        nodes[place] = nil
+        let node = nodes[Int(place)]
+        // What they hold goes now, and not with the next value in this place.
+        (nodes[Int(place)].key, nodes[Int(place)].value) = (nil, nil)
         free.append(place)
         cost -= node.cost
         return node.value
@@ -61,7 +67,7 @@ struct RecencyList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Removes the values that were not used for longest, until no more than `most` is left.
     mutating func trim(to most: Int) -> [Value] {
         var removed: [Value] = []
-        while cost > most, let place = oldest, let key = nodes[place]?.key {
+        while cost > most, oldest != Self.none, let key = nodes[Int(oldest)].key {
             if let value = remove(key) { removed.append(value) }
         }
         return removed
@@ -70,25 +76,24 @@ struct RecencyList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The keys, the one used last at the end.
     var keys: [Key] {
         var (keys, place) = ([Key](), oldest)
-        while let current = place, let node = nodes[current] {
-            keys.append(node.key)
+        while place != Self.none {
+            let node = nodes[Int(place)]
+            if let key = node.key { keys.append(key) }
             place = node.newer
         }
         return keys
     }
 
-    private mutating func unlink(_ place: Int) {
-        guard let node = nodes[place] else { return }
-        if let older = node.older { nodes[older]?.newer = node.newer } else { oldest = node.newer }
-        if let newer = node.newer { nodes[newer]?.older = node.older } else { newest = node.older }
-        nodes[place]?.older = nil
-        nodes[place]?.newer = nil
+    private mutating func unlink(_ place: Int32) {
+        let (older, newer) = (nodes[Int(place)].older, nodes[Int(place)].newer)
+        if older == Self.none { oldest = newer } else { nodes[Int(older)].newer = newer }
+        if newer == Self.none { newest = older } else { nodes[Int(newer)].older = older }
     }
 
-    private mutating func link(_ place: Int) {
-        nodes[place]?.older = newest
-        nodes[place]?.newer = nil
-        if let newest { nodes[newest]?.newer = place } else { oldest = place }
+    private mutating func link(_ place: Int32) {
+        nodes[Int(place)].older = newest
+        nodes[Int(place)].newer = Self.none
+        if newest == Self.none { oldest = place } else { nodes[Int(newest)].newer = place }
         newest = place
     }
 }

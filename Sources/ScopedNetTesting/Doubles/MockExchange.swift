@@ -226,6 +226,10 @@ public final class MockExchange: Sendable {
         let (destination, total) = state.withLock { ($0.destination, $0.head?.contentLength) }
         switch destination {
         case .memory(let limit): guard collect(data, upTo: limit, batch) else { return }
+        case .collected(let body, let limit):
+            // Its bytes are the result's too, as those of a transfer are.
+            guard collect(data, upTo: limit, batch) else { return }
+            _ = data.withUnsafeBytes { body.append($0) }
         case .observed(let stream, let limit):
             guard data.withUnsafeBytes({ stream.offer($0) == .accepted }) else { return hold(data) }
             if let limit, !collect(data, upTo: limit, batch) { return }
@@ -283,7 +287,7 @@ public final class MockExchange: Sendable {
             stream.connect(drained: { [weak self] in self?.drained() }, abandoned: { [weak self] in self?.fail(.cancelled) })
         case .observed(let stream, _):
             stream.connect(drained: { [weak self] in self?.drained() }, abandoned: { [weak self] in self?.drained() })
-        case .memory, .memoryPrefix, .file, .held: break
+        case .memory, .collected, .memoryPrefix, .file, .held: break
         }
     }
 

@@ -43,7 +43,7 @@ import Testing
         #expect(S.meanDifference(last, try S.decode(data)) == 0)
     }
 
-    /// Of a scan that is half there nothing is shown.
+    /// Of a scan that is half there nothing is shown (Nuke 115: previews that jump).
     @Test func aPreviewIsOfWholeScans() throws {
         let data = try S.file("scans.jpg")
         let scans = S.scans(data)
@@ -54,6 +54,24 @@ import Testing
             let complete = try #require(try other.preview(data.prefix(scans[index] + 2)))
             #expect(S.meanDifference(preview, complete) == 0)
         }
+    }
+
+    /// Nuke 835: a baseline thumbnail in the EXIF of a progressive file made it a baseline one, and its markers were counted as scans. It is stepped over.
+    @Test func anEmbeddedThumbnailIsNotThePicture() throws {
+        let (plain, thumbnail) = (try S.file("scans.jpg"), try S.file("baseline.jpg"))
+        let exif = Array("Exif".utf8) + [0, 0] + ImageSamples.exif(1, isBig: true) + [UInt8](thumbnail)
+        let data = Data(plain.prefix(2)) + Data([0xFF, 0xE1] + ImageSamples.be16(exif.count + 2) + exif) + plain.dropFirst(2)
+        let header = try S.header(data)
+        #expect(header.isProgressive && header.width == 160 && header.height == 120)
+        let previewer = try #require(try previewer(data))
+        let ends = S.scans(plain).map { $0 + data.count - plain.count }
+        var count = 0
+        for end in ends.dropFirst() + [data.count] {
+            if try previewer.preview(data.prefix(end + 10)) != nil { count += 1 }
+        }
+        #expect(count == ends.count)
+        let image = try #require(try self.previewer(data)?.picture(data))
+        #expect(S.meanDifference(image, try S.decode(plain)) == 0)
     }
 
     /// The picture is the decoder's, with or without previews before.

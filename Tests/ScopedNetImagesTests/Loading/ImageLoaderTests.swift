@@ -46,7 +46,7 @@ import Testing
         await test.end()
     }
 
-    /// AFNetworking merged by the URL alone: two users got one response (its #3922 asks for less). IMD-2, defect 45.
+    /// AFNetworking merged by the URL alone: two users got one response (its 3922 asks for less). IMD-2, defect 45.
     @Test func anotherIdentityIsAnotherTransfer() async throws {
         let test = ImageLoading()
         func request(_ name: String) -> ImageRequest {
@@ -99,7 +99,7 @@ import Testing
         await test.end()
     }
 
-    /// AFNetworking #3469: a queued task that was cancelled took away from the count of the running ones. IMD-3, defect 15.
+    /// AFNetworking 3469: a queued task that was cancelled took away from the count of the running ones. IMD-3, defect 15.
     @Test func cancellingOneThatWaitsFreesNothing() async throws {
         let test = ImageLoading { $0.transfersAtOnce = 1 }
         let bag = DeallocBag()
@@ -196,7 +196,7 @@ import Testing
         await test.end()
     }
 
-    /// A stale avatar is not for ever (AFNetworking #2731, #3283), and a secret one is not kept. IMC-3.
+    /// A stale avatar is not for ever (AFNetworking 2731, 3283), and a secret one is not kept. IMC-3.
     @Test(arguments: [("max-age=60", true, 1), ("max-age=0", true, 2), ("no-cache", true, 2), ("no-store", false, 2)])
     func memoryKnowsTheFreshnessOfHTTP(control: String, isKept: Bool, transfers: Int) async throws {
         let test = ImageLoading()
@@ -307,6 +307,7 @@ import Testing
         await test.end()
     }
 
+    /// SDWebImage 1178: no more than that.
     @Test func acceptNamesWhatCanBeDecoded() async throws {
         let test = ImageLoading()
         test.mock.on("a.bmp", ImageLoading.reply(ImageLoading.bitmap()))
@@ -347,7 +348,7 @@ import Testing
         await test.end()
     }
 
-    /// No black list (SDWebImage #465): a picture that is missing is asked for each time, or after a while where that is wanted.
+    /// No black list (SDWebImage 465, 1091): a picture that is missing is asked for each time, or after a while where that is wanted.
     @Test func aMissingPictureIsRememberedForAWhile() async throws {
         let plain = ImageLoading()
         plain.mock.on("gone", .status(404))
@@ -367,7 +368,7 @@ import Testing
         await test.end()
     }
 
-    /// A bomb is refused when its header is there, and the rest of it is not fetched.
+    /// A bomb is refused when its header is there, and the rest of it is not fetched (AFNetworking 1182, SDWebImage 1072).
     @Test func aBombIsStoppedByItsHeader() async throws {
         let test = ImageLoading()
         let task = Task { try await test.images.image("bomb.png") }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ScopedNetImages
 
-/// The queue of transfers and decodings, as a pure type. AFNetworking counted, and let a queued task that was cancelled take away from the count (#3469). IMD-3.
+/// The queue of transfers and decodings, as a pure type. AFNetworking counted, and let a queued task that was cancelled take away from the count (3469). IMD-3.
 @Suite(.leavesNothing, .onOwnThread, .timeLimit(.minutes(3))) struct PermitLineTests {
     @Test func onlySoManyHoldAPermit() {
         var line = PermitLine<Int>(limit: 2)
