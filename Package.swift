@@ -370,7 +370,8 @@ if buildsAll || (leanBuild && wantedTests == nil) {
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "CCurl", "CNetlink", "Reachability", "ScopedNet", "ScopedNetImages", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "CCurl", "CNetlink", "Reachability", "ScopedNet", "ScopedNetImages",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Fuzz",
             exclude: ["CFuzzer", "Corpus", "Main"],

@@ -39,6 +39,8 @@ static _Noreturn void leave(JPEGJob *job, scopednet_codec_status status, const c
     longjmp(job->escape, 1);
 }
 
+static _Noreturn void leave_with_scans(JPEGJob *job) { leave(job, SCOPEDNET_CODEC_SCANS, "too many scans"); }
+
 // MARK: Callbacks of libjpeg
 
 static _Noreturn void leave_with_message(j_common_ptr info, scopednet_codec_status status) {
@@ -71,7 +73,8 @@ static void on_output(j_common_ptr info) { (void)info; }
 
 static void check_progress(JPEGJob *job) {
     if (codec_is_cancelled(job->request.cancel)) leave(job, SCOPEDNET_CODEC_CANCELLED, "cancelled");
-    if (job->info.input_scan_number > job->request.max_scans) leave(job, SCOPEDNET_CODEC_SCANS, "too many scans");
+    // They were counted before, by other rules than libjpeg's where a file is damaged.
+    if (job->info.input_scan_number > job->request.max_scans) leave_with_scans(job);
 }
 
 static void on_progress(j_common_ptr info) { check_progress(job_of(info)); }
@@ -143,9 +146,79 @@ static void read_rows(JPEGJob *job, uint8_t *pixels) {
     }
 }
 
+// MARK: Markers
+
+/// A walk over the segments of a file that is there from its start.
+typedef struct {
+    bool has_ended;
+    /// Within the pixels of a scan, in contrast to the segments between scans.
+    bool is_in_scan;
+    /// The offset up to which the file was looked at.
+    size_t walked;
+    /// The offset behind the marker that ends the last complete scan.
+    size_t complete;
+    /// The scans that have begun.
+    int scans;
+} Walk;
+
+/// Behind the first marker.
+static const Walk walk_start = {.walked = 2};
+
+/// Finds the next marker and steps on to its 0xFF: of several of them the last one. Before a zero it is a byte of pixels. Returns the byte
+/// behind it, or -1 where that has not come.
+static int next_marker(Walk *walk, const uint8_t *bytes, size_t count) {
+    while (walk->walked < count) {
+        const uint8_t *found = bytes + walk->walked;
+        // Runs of them are stepped over here: they would cost a call for each.
+        if (*found != 0xFF) found = memchr(found, 0xFF, count - walk->walked);
+        walk->walked = found ? (size_t)(found - bytes) : count;
+        if (walk->walked + 1 >= count) return -1;
+        if (found[1] != 0xFF && found[1] != 0) return found[1];
+        walk->walked += found[1] == 0xFF ? 1 : 2;
+    }
+    return -1;
+}
+
+/// Steps over one segment, or on to the end of a scan (T.81 section B.1.1). As with libjpeg, what is no marker between segments is stepped
+/// over.
+///
+/// Returns false where it takes more bytes, and at the end.
+static bool walk_on(Walk *walk, const uint8_t *bytes, size_t count) {
+    if (walk->has_ended) return false;
+    int marker = next_marker(walk, bytes, count);
+    bool isAlone = marker == 0x01 || (marker >= 0xD0 && marker <= 0xD7);
+    if (marker < 0) return false;
+    if (walk->is_in_scan && isAlone) {
+        walk->walked += 2;
+        return true;
+    }
+    if (walk->is_in_scan) walk->complete = walk->walked + 2;
+    walk->is_in_scan = false;
+    walk->has_ended = marker == 0xD9;
+    size_t offset = walk->walked;
+    if (walk->has_ended || (!isAlone && offset + 4 > count)) return false;
+    walk->walked += 2 + (isAlone ? 0 : (size_t)bytes[offset + 2] << 8 | bytes[offset + 3]);
+    walk->is_in_scan = marker == 0xDA;
+    walk->scans += walk->is_in_scan;
+    return true;
+}
+
+/// Walks as far as there are bytes, and no further than one scan more than is allowed.
+static void walk_scans(Walk *walk, const uint8_t *bytes, size_t count, int most) {
+    while (walk->scans <= most && walk_on(walk, bytes, count)) {}
+}
+
 // MARK: The whole picture
 
+/// A scan of a few bytes goes over all coefficients of a picture: too many of them are refused before the first.
+static void check_scans(JPEGJob *job) {
+    Walk walk = walk_start;
+    walk_scans(&walk, job->request.bytes, job->request.count, job->request.max_scans);
+    if (walk.scans > job->request.max_scans) leave_with_scans(job);
+}
+
 static void decode(JPEGJob *job) {
+    check_scans(job);
     create(job);
     jpeg_mem_src(&job->info, job->request.bytes, job->request.count);
     jpeg_read_header(&job->info, TRUE);
@@ -173,14 +246,8 @@ scopednet_codec_status scopednet_jpeg_decode(const scopednet_decode_request *req
 struct scopednet_jpeg_preview {
     JPEGJob job;
     bool has_begun;
-    bool has_ended;
-    /// Within the pixels of a scan, in contrast to the segments between scans.
-    bool is_in_scan;
-    /// The offset up to which scans were looked for.
-    size_t walked;
-    /// The offset behind the marker that ends the last complete scan. The decoder gets nothing behind it: a scan that is half there
-    /// refines the upper half alone.
-    size_t complete;
+    /// The decoder gets nothing behind the last complete scan: one that is half there refines the upper half alone.
+    Walk walk;
     /// The offset of the first byte that the decoder has not taken.
     size_t taken;
     int scans;
@@ -216,7 +283,7 @@ static void create_preview(JPEGJob *job) {
 scopednet_jpeg_preview *scopednet_jpeg_preview_make(const scopednet_decode_request *request) {
     scopednet_jpeg_preview *preview = calloc(1, sizeof *preview);
     if (!preview) return NULL;
-    preview->walked = 2;
+    preview->walk = walk_start;
     preview->job.is_tolerant = true;
     job_prepare(&preview->job, request);
     if (job_run(&preview->job, create_preview, NULL) == SCOPEDNET_CODEC_OK) return preview;
@@ -231,50 +298,13 @@ void scopednet_jpeg_preview_free(scopednet_jpeg_preview *preview) {
 
 int scopednet_jpeg_preview_scans(const scopednet_jpeg_preview *preview) { return preview->scans; }
 
-/// Finds the next 0xFF and steps on to it. Returns the byte behind it, or -1 where that has not come.
-static int next_marker(scopednet_jpeg_preview *preview, const uint8_t *bytes, size_t count) {
-    size_t offset = preview->walked;
-    const uint8_t *found = offset < count ? memchr(bytes + offset, 0xFF, count - offset) : NULL;
-    if (!found) {
-        if (offset < count) preview->walked = count;
-        return -1;
-    }
-    preview->walked = (size_t)(found - bytes);
-    return preview->walked + 1 < count ? found[1] : -1;
-}
-
-/// Steps over one segment, or on to the end of a scan (T.81 section B.1.1). As with libjpeg, what is no marker between segments is stepped
-/// over.
-///
-/// Returns false where it takes more bytes, and at the end.
-static bool walk_on(scopednet_jpeg_preview *preview, const uint8_t *bytes, size_t count) {
-    int marker = next_marker(preview, bytes, count);
-    bool isAlone = marker == 0x01 || (marker >= 0xD0 && marker <= 0xD7);
-    if (marker < 0) return false;
-    if (marker == 0xFF || marker == 0) {
-        // Of several 0xFF the last one belongs to the marker; before a zero it is a byte of pixels.
-        preview->walked += marker == 0xFF ? 1 : 2;
-        return true;
-    }
-    if (preview->is_in_scan && isAlone) {
-        preview->walked += 2;
-        return true;
-    }
-    if (preview->is_in_scan) preview->complete = preview->walked + 2;
-    preview->is_in_scan = false;
-    preview->has_ended = marker == 0xD9;
-    size_t offset = preview->walked;
-    if (preview->has_ended || (!isAlone && offset + 4 > count)) return false;
-    preview->walked += 2 + (isAlone ? 0 : (size_t)bytes[offset + 2] << 8 | bytes[offset + 3]);
-    preview->is_in_scan = marker == 0xDA;
-    return true;
-}
-
 static scopednet_jpeg_preview *preview_of(JPEGJob *job) { return (scopednet_jpeg_preview *)job; }
 
 /// Takes all bytes that the source has: a picture's header, then its scans into coefficients.
 static void consume(JPEGJob *job) {
     scopednet_jpeg_preview *preview = preview_of(job);
+    // Before those that came with one too many.
+    if (preview->walk.scans > job->request.max_scans) leave_with_scans(job);
     j_decompress_ptr info = &job->info;
     if (!preview->has_begun) {
         if (jpeg_read_header(info, TRUE) != JPEG_HEADER_OK) return;
@@ -296,8 +326,8 @@ scopednet_codec_status scopednet_jpeg_preview_feed(
 ) {
     JPEGJob *job = &preview->job;
     if (job->status != SCOPEDNET_CODEC_OK) return job->status;
-    while (!is_whole && !preview->has_ended && walk_on(preview, bytes, count)) {}
-    size_t end = !is_whole && preview->complete < count ? preview->complete : count;
+    walk_scans(&preview->walk, bytes, count, job->request.max_scans);
+    size_t end = !is_whole && preview->walk.complete < count ? preview->walk.complete : count;
     size_t start = preview->taken + job->skipping;
     if (start >= end) return SCOPEDNET_CODEC_OK;
     job->skipping = 0;

@@ -12,6 +12,10 @@ typedef struct {
     jmp_buf escape;
     const scopednet_decode_request *request;
     size_t offset;
+    /// True while the last row is made, and from when on all of its bytes are there; and the bytes that were read since.
+    bool is_last_row;
+    bool has_pixels;
+    size_t behind;
     /// A row at its stored width, and the sums of the boxes of a row that is written; only where the picture is made smaller.
     uint8_t *row;
     uint64_t *sums;
@@ -37,6 +41,9 @@ static void on_warning(png_structp png, png_const_charp text) {
 static void on_read(png_structp png, png_bytep output, size_t count) {
     PNGJob *job = png_get_io_ptr(png);
     if (count > job->request->count - job->offset) png_error(png, "it is cut short");
+    // For the last row libpng inflates whatever is left of the pixels, to throw it away: a megabyte may be a gigabyte of it.
+    enum { MOST_BEHIND = 16 << 10 };
+    if (job->is_last_row && job->has_pixels && (job->behind += count) > MOST_BEHIND) png_error(png, "it has more pixels than rows");
     memcpy(output, job->request->bytes + job->offset, count);
     job->offset += count;
 }
@@ -47,6 +54,22 @@ static void check_cancel(PNGJob *job) {
 
 // MARK: Header
 
+static uint32_t word(const uint8_t *bytes) { return (uint32_t)bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3]; }
+
+/// A chunk costs as much as some hundred bytes, and may be twelve. Their number is judged before any is read; where they end too early, the
+/// decoder finds out.
+static void check_chunks(PNGJob *job) {
+    enum { MOST = 50000, HEAD = 8, FRAME = 12 };
+    const uint8_t *bytes = job->request->bytes;
+    size_t count = job->request->count, offset = HEAD;
+    for (int chunks = 0; offset < count && count - offset >= FRAME; chunks++) {
+        if (chunks == MOST) leave(job, SCOPEDNET_CODEC_DAMAGED, "more than 50000 chunks");
+        size_t length = word(bytes + offset);
+        if (memcmp(bytes + offset + 4, "IEND", 4) == 0 || length > count - offset - FRAME) return;
+        offset += FRAME + length;
+    }
+}
+
 /// Limits of libpng itself. Chunks that are not needed are stepped over: none of them is kept, and none is inflated. All checksums count.
 static void limit(PNGJob *job) {
     png_set_user_limits(job->png, (png_uint_32)job->request->width, (png_uint_32)job->request->height);
@@ -56,7 +79,16 @@ static void limit(PNGJob *job) {
     png_set_crc_action(job->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
 }
 
+/// Comes between the bytes of a row and the search for the end of all pixels. It changes nothing.
+static void on_row(png_structp png, png_row_infop row, png_bytep bytes) {
+    (void)row;
+    (void)bytes;
+    PNGJob *job = png_get_io_ptr(png);
+    job->has_pixels |= job->is_last_row;
+}
+
 static void transform(PNGJob *job) {
+    png_set_read_user_transform_fn(job->png, on_row);
     png_set_expand(job->png);
     png_set_scale_16(job->png);
     png_set_gray_to_rgb(job->png);
@@ -78,15 +110,24 @@ static void open_picture(PNGJob *job) {
 
 // MARK: Rows
 
+static void read_row(PNGJob *job, uint8_t *output, bool isLast) {
+    job->is_last_row = isLast;
+    png_read_row(job->png, output, NULL);
+    job->is_last_row = false;
+}
+
 /// At the size stored. The passes of an interlaced picture are drawn one over the other.
 static void read_rows(PNGJob *job, int passes) {
     const scopednet_decode_request *request = job->request;
     if (request->output_width != request->width || request->output_height != request->height)
         leave(job, SCOPEDNET_CODEC_DAMAGED, "it does not decode to the size asked for");
+    // The last pass of an interlaced picture is of each second row, and may be without the last one.
+    job->has_pixels = passes > 1 && request->height % 2 == 1;
     for (int pass = 0; pass < passes; pass++) {
         for (int row = 0; row < request->height; row++) {
             check_cancel(job);
-            png_read_row(job->png, request->pixels + (size_t)row * codec_row(request->width), NULL);
+            uint8_t *output = request->pixels + (size_t)row * codec_row(request->width);
+            read_row(job, output, pass + 1 == passes && row + 1 == request->height);
         }
     }
 }
@@ -136,7 +177,7 @@ static void read_boxes(PNGJob *job) {
     uint8_t *output = request->pixels;
     for (int row = 0, held = 0; row < height; row++) {
         check_cancel(job);
-        png_read_row(job->png, job->row, NULL);
+        read_row(job, job->row, row + 1 == height);
         add_row(job);
         if (++held < box && row + 1 < height) continue;
         write_means(job, held, output);
@@ -146,6 +187,7 @@ static void read_boxes(PNGJob *job) {
 }
 
 static void decode(PNGJob *job) {
+    check_chunks(job);
     open_picture(job);
     int passes = png_set_interlace_handling(job->png);
     png_read_update_info(job->png, job->info);

@@ -5,9 +5,26 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
+static uint32_t word(const uint8_t *bytes) { return bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (uint32_t)bytes[3] << 24; }
+
+/// False where there are too many chunks before the pixels: libwebp goes over all of them anew with each piece of the file.
+static bool has_few_chunks(const uint8_t *bytes, size_t count) {
+    enum { MOST = 10000, START = 12, HEAD = 8 };
+    size_t offset = START;
+    for (int chunks = 0; offset < count && count - offset >= HEAD; chunks++) {
+        const uint8_t *name = bytes + offset;
+        if (memcmp(name, "VP8 ", 4) == 0 || memcmp(name, "VP8L", 4) == 0 || memcmp(name, "ANMF", 4) == 0) return true;
+        if (chunks == MOST) return false;
+        size_t length = word(name + 4);
+        if (length > count - offset - HEAD) return true;
+        offset += HEAD + length + length % 2;
+    }
+    return true;
+}
+
 bool scopednet_webp_read_info(const uint8_t *bytes, size_t count, scopednet_webp_info *info) {
     WebPBitstreamFeatures features;
-    if (WebPGetFeatures(bytes, count, &features) != VP8_STATUS_OK) return false;
+    if (!has_few_chunks(bytes, count) || WebPGetFeatures(bytes, count, &features) != VP8_STATUS_OK) return false;
     *info = (scopednet_webp_info){
         .width = features.width, .height = features.height, .is_animated = features.has_animation,
         // Lossless pixels, which alpha may be as well, are held until the last one is read.
@@ -53,8 +70,7 @@ static void configure(WebPDecoderConfig *config, const scopednet_decode_request 
 /// True where the file is as long as its container says (RFC 9649 section 2.3).
 static bool is_whole(const uint8_t *bytes, size_t count) {
     if (count < 12 || memcmp(bytes, "RIFF", 4) != 0) return false;
-    uint32_t size = bytes[4] | bytes[5] << 8 | bytes[6] << 16 | (uint32_t)bytes[7] << 24;
-    return size <= count - 8;
+    return word(bytes + 4) <= count - 8;
 }
 
 scopednet_codec_status scopednet_webp_decode(const scopednet_decode_request *request, char *message) {

@@ -137,30 +137,41 @@ static void decode(const decoder_request *request, const uint8_t *bytes, uint8_t
     }
 }
 
-/// The memory for the pixels of small pictures. It stays mapped: a fault on each of its pages takes longer than to decode them.
-static struct {
+/// Memory that stays mapped from one request to the next: a fault on each of its pages takes longer than what is done with it.
+typedef struct {
     uint8_t *start;
     size_t size;
-} kept;
+} Kept;
+
+static Kept kept_file, kept_pixels;
 
 static size_t pixels_size(const decoder_request *request) { return (size_t)(request->output_width * request->output_height * 4); }
 
-/// Returns the memory for the pixels of a request, or MAP_FAILED.
+/// Returns memory of `size` bytes, of which a request needs the first `needed`, or MAP_FAILED.
+static uint8_t *map_kept(Kept *kept, uint64_t size, uint64_t needed, int protection, int descriptor) {
+    if (size < needed) return MAP_FAILED;
+    if (size == kept->size) return kept->start;
+    uint8_t *start = mmap(NULL, size, protection, MAP_SHARED, descriptor, 0);
+    if (start == MAP_FAILED) return start;
+    if (kept->start) munmap(kept->start, kept->size);
+    *kept = (Kept){start, size};
+    return start;
+}
+
+static uint8_t *map_file(const decoder_request *request, int descriptor) {
+    if (request->kept_file) return map_kept(&kept_file, request->kept_file, request->file_bytes, PROT_READ, descriptor);
+    return mmap(NULL, request->file_bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
+}
+
 static uint8_t *map_pixels(const decoder_request *request, int descriptor) {
-    size_t size = request->kept_pixels ? request->kept_pixels : pixels_size(request);
-    if (size < pixels_size(request)) return MAP_FAILED;
-    if (request->kept_pixels && request->kept_pixels == kept.size) return kept.start;
-    uint8_t *pixels = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    if (!request->kept_pixels || pixels == MAP_FAILED) return pixels;
-    if (kept.start) munmap(kept.start, kept.size);
-    kept.start = pixels;
-    kept.size = size;
-    return pixels;
+    size_t size = pixels_size(request);
+    if (request->kept_pixels) return map_kept(&kept_pixels, request->kept_pixels, size, PROT_READ | PROT_WRITE, descriptor);
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
 }
 
 /// Maps both files, and decodes from one to the other. Neither can become shorter: the program has sealed them.
 static void serve(const decoder_request *request, Files files, decoder_answer *answer) {
-    uint8_t *bytes = mmap(NULL, request->file_bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, files.picture, 0);
+    uint8_t *bytes = map_file(request, files.picture);
     uint8_t *pixels = map_pixels(request, files.pixels);
     if (bytes == MAP_FAILED || pixels == MAP_FAILED) {
         say(answer, DECODER_MEMORY, "no memory");
@@ -168,7 +179,7 @@ static void serve(const decoder_request *request, Files files, decoder_answer *a
         misbehave_before(request);
         decode(request, bytes, pixels, answer);
     }
-    if (bytes != MAP_FAILED) munmap(bytes, request->file_bytes);
+    if (bytes != MAP_FAILED && !request->kept_file) munmap(bytes, request->file_bytes);
     // Not mapped when the answer comes: the program seals the pixels against further writes then, and refuses them where it cannot.
     if (pixels != MAP_FAILED && !request->kept_pixels && !misbehave_keeps_pixels(request)) munmap(pixels, pixels_size(request));
 }

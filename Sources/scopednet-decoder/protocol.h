@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define DECODER_MAGIC UINT64_C(0x53634e6574496d67)
-#define DECODER_VERSION 1
+#define DECODER_VERSION 2
 #define DECODER_SOCKET 3
 #define DECODER_TEXT 200
 
@@ -56,6 +56,8 @@ typedef struct {
     uint64_t frames;
     /// The bytes of the memory for pixels, where it is the same for each request that has a number here, and stays mapped; else zero.
     uint64_t kept_pixels;
+    /// The bytes of the memory for the file, as above; the file is the first `file_bytes` of them.
+    uint64_t kept_file;
 } decoder_request;
 
 typedef struct {

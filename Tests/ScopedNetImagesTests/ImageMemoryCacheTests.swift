@@ -1,7 +1,7 @@
 import CleanSlate
 import FoundationEssentials
 import Glibc
-import Synchronization
+import SystemSupport
 import Testing
 
 @testable import ScopedNetImages
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func aStalePictureSaysSo() throws {
-        let now = Mutex(ContinuousClock.now)
+        let now = Lock(ContinuousClock.now)
         let cache = ImageMemoryCache { now.withLock { $0 } }
         cache.insert(try image(bytes: 4), for: key(1), freshUntil: now.withLock { $0 + .seconds(60) })
         cache.insert(try image(bytes: 4), for: key(2))

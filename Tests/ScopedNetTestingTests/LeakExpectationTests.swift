@@ -1,8 +1,9 @@
 import CleanSlate
 import Glibc
 @_spi(Transport) import ScopedNet
-@_spi(Transport) @testable import ScopedNetTesting
 import Testing
+
+@_spi(Transport) @testable import ScopedNetTesting
 
 /// Each check passes on clean code, and says what is wrong with code that leaks on purpose.
 @Suite(.leavesNothing) struct LeakExpectationTests {

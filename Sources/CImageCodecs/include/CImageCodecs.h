@@ -38,7 +38,7 @@ typedef struct {
     int output_height;
     /// The JPEG is decoded to `scale` eighths; of the PNG, `scale` × `scale` pixels become one. WebP has the output size alone.
     int scale;
-    /// The most scans of a progressive JPEG.
+    /// The most scans of a JPEG.
     int max_scans;
     /// The most bytes that libjpeg takes for the coefficients of a progressive JPEG.
     size_t max_memory;

@@ -2,6 +2,8 @@
 public struct SessionWarning: Sendable, Hashable, CustomStringConvertible {
     /// The finding and its effect in one sentence, safe to log: without userinfo, and without what looks like a secret.
     public let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 extension SessionWarning {

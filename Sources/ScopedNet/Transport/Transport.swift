@@ -90,7 +90,7 @@ extension TransferSink {
     /// Into memory, up to a number of bytes; more is ``NetworkError/Code/bodyTooLarge``.
     case memory(limit: Int)
     /// Into memory, as ``memory(limit:)``, where others look at it meanwhile.
-    case collected(CollectedBody, limit: Int)
+    case collected(Collected, limit: Int)
     /// Into memory up to a number of bytes; the rest is read and dropped. Where nobody asked for the body (redirects, error pages), not
     /// without end: behind a mebibyte the transfer ends there, and its connection with it.
     case memoryPrefix(limit: Int, isWanted: Bool = false)

@@ -41,7 +41,7 @@ struct CodecCall {
         request.output_width = try Self.side(output.width)
         request.output_height = try Self.side(output.height)
         request.scale = Int32(clamping: scale)
-        request.max_scans = Int32(clamping: limits.scans)
+        request.max_scans = Int32(clamping: scans)
         request.max_memory = most
         request.cancel = cancellation?.address
         return request
@@ -52,6 +52,8 @@ struct CodecCall {
         let (twice, overflows) = limits.decodedBytes.multipliedReportingOverflow(by: 2)
         return overflows ? .max : max(1, twice)
     }
+
+    private var scans: Int { limits.scans(width: header.width, height: header.height) }
 
     private static func side(_ side: Int) throws(ImageError) -> Int32 {
         guard let side = Int32(exactly: side) else { throw .exceeds(.side, actual: side, most: Int(Int32.max)) }
@@ -65,8 +67,8 @@ struct CodecCall {
             switch status {
             case SCOPEDNET_CODEC_OK: return
             case SCOPEDNET_CODEC_CANCELLED: throw CancellationError()
-            case SCOPEDNET_CODEC_SCANS:
-                throw ImageError.exceeds(.scans, actual: Int(Int32(clamping: limits.scans)) + 1, most: limits.scans)
+            // No more than one too many are counted.
+            case SCOPEDNET_CODEC_SCANS: throw ImageError.exceeds(.scans, actual: Int(Int32(clamping: scans)) + 1, most: scans)
             case SCOPEDNET_CODEC_MEMORY: throw ImageError.exceeds(.decodedBytes, actual: most, most: limits.decodedBytes)
             default: throw ImageError.damaged(header.format, message)
             }

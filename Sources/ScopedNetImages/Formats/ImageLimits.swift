@@ -10,7 +10,11 @@ public struct ImageLimits: Sendable, Hashable {
     public var decodedBytes = 160 << 20
     /// The frames of an animation. Default: 500.
     public var frames = 500
-    /// The scans of a progressive JPEG. Default: 500.
+    /// The scans of a JPEG. Default: 500.
+    ///
+    /// A large picture may have fewer, whatever is set here: 800 million divided by its pixels, or 32 where that is less. These are 500 up
+    /// to 1.6 million pixels, 66 at 12 million, and 32 from 25 million on. A scan of a few bytes goes over all pixels nevertheless;
+    /// programs write about 10, those that try for the smallest file up to 64. More are refused before the first is decoded.
     public var scans = 500
 
     /// The default limits.
@@ -18,6 +22,12 @@ public struct ImageLimits: Sendable, Hashable {
 
     /// Makes the default limits.
     public init() {}
+
+    /// The most scans of a JPEG of that size. (pure)
+    func scans(width: Int, height: Int) -> Int {
+        let (all, overflows) = width.multipliedReportingOverflow(by: height)
+        return min(scans, overflows ? 32 : max(32, 800_000_000 / max(1, all)))
+    }
 
     /// Judges a header.
     ///

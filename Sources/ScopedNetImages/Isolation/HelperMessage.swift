@@ -2,7 +2,7 @@
 /// The messages of `Sources/scopednet-decoder/protocol.h`. (pure)
 enum HelperMessage {
     static let magic: UInt64 = 0x5363_4e65_7449_6d67
-    static let version: UInt64 = 1
+    static let version: UInt64 = 2
 
     enum Format: UInt64 {
         case jpeg = 1
@@ -27,10 +27,13 @@ enum HelperMessage {
         var frames: Int
         /// The bytes of the memory for pixels, where the helper keeps it; else zero.
         var keptPixels = 0
+        /// The bytes of the memory for the file, where the helper keeps it; else zero.
+        var keptFile = 0
 
         var words: [UInt64] {
             let numbers = [
                 fileBytes, stored.width, stored.height, output.width, output.height, scale, scans, memory, decodedBytes, frames, keptPixels,
+                keptFile,
             ]
             return [magic, version, format.rawValue, flags] + numbers.map { UInt64(clamping: $0) }
         }

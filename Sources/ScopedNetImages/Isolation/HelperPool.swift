@@ -10,6 +10,7 @@ final class HelperPool: Sendable {
         let process: HelperProcess
         var pictures = 0
         var scratch: HelperScratch?
+        var input: HelperInput?
     }
 
     private let configuration: IsolatedDecoder.Configuration
@@ -46,7 +47,7 @@ final class HelperPool: Sendable {
     /// - Returns: the pixels.
     /// - Throws: ``ImageIsolationError``, `CancellationError`, a failure of the system, and what `check` throws.
     func decode(
-        _ request: HelperMessage.Request, file: borrowing SharedMemory, _ cancellation: DecodingCancellation?,
+        _ request: HelperMessage.Request, file: Data, _ cancellation: DecodingCancellation?,
         check: (HelperMessage.Answer) throws -> Void
     ) throws -> PixelBuffer {
         try waitForPermit(cancellation)
@@ -54,10 +55,10 @@ final class HelperPool: Sendable {
         while true {
             let waiting = takeIdle()
             var warm = try waiting ?? Warm(process: start())
-            let result = Result { try run(&warm, request, file, cancellation, check) }
+            let result = Result { try hand(&warm, request, file, cancellation, check) }
             if case .success(nil) = result {
                 // One that was ended from outside while it waited costs no picture. After one that does not even start there is no other.
-                if waiting == nil { throw warm.process.failure() }
+                if waiting == nil { throw warm.process.refusal() }
                 warm.process.end()
                 continue
             }
@@ -66,6 +67,22 @@ final class HelperPool: Sendable {
             guard let buffer = try result.get() else { continue }
             return buffer
         }
+    }
+
+    /// Gives this helper the file, in the memory that is kept for it where the file is small enough, and has it decode it.
+    private func hand(
+        _ warm: inout Warm, _ request: HelperMessage.Request, _ file: Data, _ cancellation: DecodingCancellation?,
+        _ check: (HelperMessage.Answer) throws -> Void
+    ) throws -> PixelBuffer? {
+        guard file.count <= HelperInput.byteCount else {
+            return try run(&warm, request, try SharedMemory.copy(of: file), cancellation, check)
+        }
+        let input = try warm.input ?? HelperInput()
+        warm.input = input
+        try input.write(file)
+        var request = request
+        request.keptFile = HelperInput.byteCount
+        return try run(&warm, request, input.memory, cancellation, check)
     }
 
     /// Has this helper decode the file.
@@ -81,12 +98,15 @@ final class HelperPool: Sendable {
             warm.scratch = scratch
             var request = request
             request.keptPixels = HelperScratch.byteCount
-            guard let answer = try ask(warm.process, request, file, scratch.memory, cancellation) else { return nil }
+            let pages = PixelPages(size)
+            guard let answer = try ask(warm.process, request, file, scratch.memory, cancellation, { pages?.make() }) else { return nil }
             try check(answer)
-            return try scratch.copy(size)
+            return try scratch.copy(size, to: pages)
         }
         let pixels = try SharedMemory.empty(byteCount: size)
-        guard let answer = try ask(warm.process, request, file, pixels, cancellation) else { return nil }
+        let process = warm.process
+        let answer = try ask(process, request, file, pixels, cancellation) { process.makePages(size, of: pixels.descriptor, cancellation) }
+        guard let answer else { return nil }
         // From here on no process can write to the pixels, however hostile the helper.
         do throws(SystemFailure) { try pixels.sealContents() } catch {
             warm.process.end()
@@ -99,9 +119,9 @@ final class HelperPool: Sendable {
     /// Sends the request, and compares the answer with it. After an ``ImageIsolationError`` the helper has ended.
     private func ask(
         _ process: HelperProcess, _ request: HelperMessage.Request, _ file: borrowing SharedMemory, _ pixels: borrowing SharedMemory,
-        _ cancellation: DecodingCancellation?
+        _ cancellation: DecodingCancellation?, _ meanwhile: () -> Void
     ) throws -> HelperMessage.Answer? {
-        let outcome = try process.decode(request, file: file, pixels: pixels, within: configuration.deadline, cancellation)
+        let outcome = try process.decode(request, file: file, pixels: pixels, within: configuration.deadline, cancellation, meanwhile)
         guard case .answer(let answer) = outcome else { return nil }
         let isOther = answer.output != request.output || answer.scale != request.scale
         guard isOther || answer.status == .refused || answer.status == .cancelled else { return answer }

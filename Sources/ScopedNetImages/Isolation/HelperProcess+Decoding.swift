@@ -13,13 +13,15 @@ extension HelperProcess {
 
     /// Sends a request, and waits for its answer on this thread. After an error the helper has ended.
     ///
+    /// `meanwhile` is for work that need not wait for the answer.
+    ///
     /// - Throws: ``ImageIsolationError``, or `CancellationError`.
     func decode(
         _ request: HelperMessage.Request, file: borrowing SharedMemory, pixels: borrowing SharedMemory, within deadline: Duration,
-        _ cancellation: DecodingCancellation?
+        _ cancellation: DecodingCancellation?, _ meanwhile: () -> Void = {}
     ) throws -> Outcome {
         do {
-            return try exchange(request, file.descriptor, pixels.descriptor, deadline, cancellation)
+            return try exchange(request, file.descriptor, pixels.descriptor, deadline, cancellation, meanwhile)
         } catch {
             end()
             throw error
@@ -27,13 +29,14 @@ extension HelperProcess {
     }
 
     private func exchange(
-        _ request: HelperMessage.Request, _ file: Int32, _ pixels: Int32, _ deadline: Duration, _ cancellation: DecodingCancellation?
+        _ request: HelperMessage.Request, _ file: Int32, _ pixels: Int32, _ deadline: Duration, _ cancellation: DecodingCancellation?,
+        _ meanwhile: () -> Void
     ) throws -> Outcome {
         guard socket.isQuiet else { return .isUnusable }
         allowProcessorTime(seconds: Int(clamping: deadline.components.seconds))
         guard socket.send(request.words, file: file, pixels: pixels) else { return .isUnusable }
         let end = Monotonic.now() + deadline
-        if request.keptPixels == 0 { makePages(request.output.width * request.output.height * 4, of: pixels, cancellation) }
+        meanwhile()
         while true {
             if cancellation?.isCancelled == true { throw CancellationError() }
             let left = end - Monotonic.now()
@@ -45,7 +48,7 @@ extension HelperProcess {
     }
 
     /// Makes the pages of a large picture ahead of the helper, which would wait for each of them, and stops when the answer is there.
-    private func makePages(_ byteCount: Int, of pixels: Int32, _ cancellation: DecodingCancellation?) {
+    func makePages(_ byteCount: Int, of pixels: Int32, _ cancellation: DecodingCancellation?) {
         let step = 1 << 20
         for offset in stride(from: 0, to: byteCount, by: step) {
             guard cancellation?.isCancelled != true, !socket.waitForMessage(milliseconds: 0) else { return }
@@ -58,6 +61,14 @@ extension HelperProcess {
         let most = Duration.milliseconds(isCancellable ? 10 : 60_000)
         let (seconds, attoseconds) = min(left, most).components
         return Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+
+    /// The error of a fresh helper that cannot be asked.
+    func refusal() -> ImageIsolationError {
+        // One that waits for this process to read its words would be ended by us, and seem to have crashed.
+        guard socket.hasMessage else { return failure() }
+        end()
+        return .protocolError("it speaks before it is asked")
     }
 
     /// The error of a helper that has hung up.

@@ -11,7 +11,8 @@ final class HelperProcess: Sendable {
         case unknown
     }
 
-    let pid: pid_t
+    var pid: pid_t { handle.pid }
+    private let handle: ProcessHandle
     let socket: HelperSocket
     /// The clock of its processor time.
     private let clock: clockid_t?
@@ -28,12 +29,12 @@ final class HelperProcess: Sendable {
             let (ours, theirs) = try HelperSocket.makePair()
             defer { close(theirs) }
             socket = HelperSocket(descriptor: ours)
-            pid = try Self.spawn(path, [path, "\(addressSpace)"], socket: theirs)
+            handle = ProcessHandle(try Self.spawn(path, [path, "\(addressSpace)"], socket: theirs))
         } catch {
             throw .helperUnusable("\(path): \(error)")
         }
         var clock = clockid_t()
-        self.clock = clock_getcpuclockid(pid, &clock) == 0 ? clock : nil
+        self.clock = clock_getcpuclockid(handle.pid, &clock) == 0 ? clock : nil
     }
 
     deinit { end() }
@@ -47,8 +48,8 @@ final class HelperProcess: Sendable {
         ending.withLock { ending in
             if let ending { return ending }
             // One that has ended by itself keeps its own ending.
-            kill(pid, SIGKILL)
-            let reaped = Self.reap(pid, options: 0) ?? .unknown
+            handle.kill()
+            let reaped = handle.reap() ?? .unknown
             ending = reaped
             return reaped
         }
@@ -56,6 +57,8 @@ final class HelperProcess: Sendable {
 
     /// Raises the limit of processor time, which counts from the start of the process, to that of one more picture. The helper cannot:
     /// prlimit(2) is not among the calls that it is allowed. It holds when this program has ended, too.
+    ///
+    /// By number, as the kernel has no such call for a descriptor: the caller has just seen that the socket is open at the helper's end.
     func allowProcessorTime(seconds: Int) {
         var used = timespec()
         guard let clock, clock_gettime(clock, &used) == 0, let setLimit = LinuxCalls.prlimit else { return }
@@ -63,16 +66,6 @@ final class HelperProcess: Sendable {
         // RLIM_INFINITY is the largest number.
         var limit = rlimit(rlim_cur: overflows ? .max : rlim_t(most), rlim_max: .max)
         _ = setLimit(pid, Int32(bitPattern: RLIMIT_CPU.rawValue), &limit, nil)
-    }
-
-    private static func reap(_ pid: pid_t, options: Int32) -> Ending? {
-        var word: Int32 = 0
-        while true {
-            let result = waitpid(pid, &word, options)
-            if result == pid { break }
-            guard result < 0, errno == EINTR else { return nil }
-        }
-        return word & 0x7F == 0 ? .status(word >> 8 & 0xFF) : .signal(word & 0x7F)
     }
 
     /// Starts a program with the socket at descriptor 3, /dev/null at the first three, no signal blocked or ignored, and next to no

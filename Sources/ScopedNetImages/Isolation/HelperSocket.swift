@@ -52,6 +52,12 @@ struct HelperSocket: ~Copyable {
         return count < 0 && errno == EAGAIN
     }
 
+    /// True where a message of the helper has not been read.
+    var hasMessage: Bool {
+        var byte: UInt8 = 0
+        return Self.retrying { recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK)) } > 0
+    }
+
     /// Waits for a message, or the end of the helper. Returns false when `milliseconds` have passed.
     func waitForMessage(milliseconds: Int32) -> Bool {
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

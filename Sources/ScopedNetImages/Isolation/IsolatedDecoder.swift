@@ -24,8 +24,8 @@ import SystemSupport
 /// Where there is none, decoding fails by ``ImageIsolationError/helperMissing(looked:)``. A picture is never decoded in process instead.
 ///
 /// ### Isolation
-/// The file is handed over as sealed memory. The pixels come back in memory that is sealed, or is copied, before they are looked at. The
-/// helper has no files and no network: a filter (seccomp) allows it some twenty system calls for memory, for its one socket and for its
+/// The file is handed over as memory that nothing here reads again. The pixels come back in memory that is sealed, or is copied, before
+/// they are looked at. The helper has no files and no network: a filter (seccomp) allows it some twenty system calls for memory, for its one socket and for its
 /// end, and the kernel ends it at any other. Its address space, its processor time and its descriptors are limited.
 ///
 /// Several threads may decode at a time, one picture in each helper. A helper waits for the next picture and ends with the last copy of
@@ -38,8 +38,8 @@ public struct IsolatedDecoder: CancellableImageDecoding {
         public var helperPath: String?
         /// The most helpers, and so pictures, at a time; at least 1. Default: 4.
         public var helpers = 4
-        /// The most helpers that wait for the next picture. Each holds a megabyte or two of memory, and four for the last pixels.
-        /// Default: 2.
+        /// The most helpers that wait for the next picture. Each holds a megabyte or two of memory, up to four for the last file,
+        /// and up to four for the last pixels. Default: 2.
         public var warmHelpers = 2
         /// The most time for one picture. The helper is ended then. Default: 10 seconds.
         public var deadline = Duration.seconds(10)
@@ -109,8 +109,7 @@ public struct IsolatedDecoder: CancellableImageDecoding {
         var request = plan.request
         request.flags = misbehavior
         do {
-            let file = try SharedMemory.copy(of: data)
-            let buffer = try pool.decode(request, file: file, cancellation) { try plan.check($0) }
+            let buffer = try pool.decode(request, file: data, cancellation) { try plan.check($0) }
             return DecodedImage(width: request.output.width, height: request.output.height, buffer: buffer)
         } catch let error as SystemFailure {
             throw ImageIsolationError.noResources("\(error)")

@@ -64,7 +64,7 @@ struct IsolationPlan {
         switch answer.status {
         case .ok: return
         case .damaged: throw ImageError.damaged(header.format, answer.text)
-        case .scans: throw ImageError.exceeds(.scans, actual: request.scans + 1, most: limits.scans)
+        case .scans: throw ImageError.exceeds(.scans, actual: request.scans + 1, most: request.scans)
         case .memory: throw ImageError.exceeds(.decodedBytes, actual: request.memory, most: limits.decodedBytes)
         case .decoded: throw ImageError.exceeds(.decodedBytes, actual: header.width * header.height * 4, most: limits.decodedBytes)
         case .cancelled, .refused: throw ImageIsolationError.protocolError(answer.text)

@@ -19,7 +19,7 @@ struct SharedMemory: ~Copyable {
     /// Makes a copy of `data` that no process can write to.
     static func copy(of data: Data) throws(SystemFailure) -> SharedMemory {
         let memory = SharedMemory(descriptor: try create(), byteCount: data.count)
-        guard data.withUnsafeBytes({ write($0, to: memory.descriptor) }) else { throw SystemFailure("write") }
+        try memory.write(data)
         try memory.seal(Seals.size | Seals.write | Seals.more)
         return memory
     }
@@ -27,6 +27,23 @@ struct SharedMemory: ~Copyable {
     private init(descriptor: Int32, byteCount: Int) { (self.descriptor, self.byteCount) = (descriptor, byteCount) }
 
     deinit { close(descriptor) }
+
+    /// Writes `data` to its start, by a system call: one that finds no memory fails, and where this process had it mapped, it would crash.
+    func write(_ data: Data) throws(SystemFailure) {
+        guard data.withUnsafeBytes({ write($0, at: 0) }) else { throw SystemFailure("pwrite") }
+    }
+
+    /// Writes zeros to a part of it.
+    func clear(_ part: Range<Int>) throws(SystemFailure) {
+        for offset in stride(from: part.lowerBound, to: part.upperBound, by: Self.zeros.count) {
+            let count = min(Self.zeros.count, part.upperBound - offset)
+            let isWritten = Self.zeros.withUnsafeBytes { write(UnsafeRawBufferPointer(rebasing: $0.prefix(count)), at: offset) }
+            guard isWritten else { throw SystemFailure("pwrite") }
+        }
+    }
+
+    /// Few enough bytes to stay in the processor's cache.
+    private static let zeros = [UInt8](repeating: 0, count: 16 << 10)
 
     /// Ends all writing.
     ///
@@ -76,10 +93,10 @@ struct SharedMemory: ~Copyable {
         throw SystemFailure("memfd_create")
     }
 
-    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+    private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            let count = pwrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, offset + rest.startIndex)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             rest = rest.dropFirst(count)

@@ -28,6 +28,7 @@ public final class ImageLoader: Sendable {
     private let currentIdentity = Identity()
     private let relief: MemoryRelief?
     private let results: ImageResults?
+    private let count: LoaderCount
     private let urls = Lock(RecencyList<String, String>())
 
     /// Makes a loader.
@@ -44,6 +45,7 @@ public final class ImageLoader: Sendable {
         let identity = currentIdentity
         let transfers = ImageTransfers(session, configuration, accept: decoders.accept) { identity.name }
         self.transfers = transfers
+        count = LoaderCount(session)
         results = session.configuration.cache.flatMap { cache in configuration.resultEncoder.map { ImageResults(cache, $0) } }
         relief =
             configuration.relievesMemory

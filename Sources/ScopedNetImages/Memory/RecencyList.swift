@@ -57,7 +57,7 @@ struct RecencyList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         guard let place = places.removeValue(forKey: key) else { return nil }
         unlink(place)
         let node = nodes[Int(place)]
-        // What they hold goes now, and not with the next value in this place.
+        // The things in it go now, and not with the next value in this place.
         (nodes[Int(place)].key, nodes[Int(place)].value) = (nil, nil)
         free.append(place)
         cost -= node.cost

@@ -1,7 +1,7 @@
 #if Images
 import CleanSlate
 import FoundationEssentials
-import Synchronization
+import SystemSupport
 import Testing
 
 @testable import ScopedNetImages
@@ -89,7 +89,7 @@ import Testing
     @Test func aDecodingIsStoppedFromOutside() async throws {
         let data = try S.jpeg(try S.file("scans.jpg"), repeatingFirstScan: 450)
         let cancellation = DecodingCancellation()
-        let rounds = Mutex(0)
+        let rounds = Lock(0)
         let task = Task.detached { () throws -> Int in
             while true {
                 _ = try S.decode(data, cancellation: cancellation)

@@ -108,6 +108,18 @@ enum IsolationSamples {
         return Dictionary(targets.map { ($0.hasPrefix("/memfd:") ? "memfd" : String($0.prefix { $0 != ":" }), 1) }, uniquingKeysWith: +)
     }
 
+    /// The pieces of shared memory that this process has open, by the number of each.
+    static func memoryFiles() -> Set<UInt> {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return Set(
+            names.compactMap { name in
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+                var status = stat()
+                guard let target, target.hasPrefix("/memfd:scopednet-picture"), let number = Int32(name) else { return nil }
+                return fstat(number, &status) == 0 ? UInt(status.st_ino) : nil
+            })
+    }
+
     /// The start of a file of /proc, whose size is not known before it is read.
     static func text(_ path: String) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -3,7 +3,7 @@ import FoundationEssentials
 import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
-import Synchronization
+import SystemSupport
 import Testing
 
 @testable import ScopedNetImages
@@ -235,7 +235,7 @@ import Testing
 /// Notes the buffers that it is given.
 private final class AddressDecoder: ImageDecoding {
     let formats: Set<ImageFormat> = [.bmp]
-    private let addresses = Mutex<[UInt]>([])
+    private let addresses = Lock<[UInt]>([])
 
     var all: [UInt] { addresses.withLock { $0 } }
 

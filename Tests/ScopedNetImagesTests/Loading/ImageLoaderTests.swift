@@ -4,6 +4,7 @@ import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import ScopedNetImages

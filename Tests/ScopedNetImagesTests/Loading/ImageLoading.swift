@@ -7,6 +7,7 @@ import ScopedNet
 import ScopedNetImages
 import ScopedNetTesting
 import Synchronization
+import SystemSupport
 
 /// A loader over a mock transport, and the files that it loads.
 struct ImageLoading {
@@ -62,7 +63,7 @@ final class TemporaryFolder: Sendable {
 
 /// The lines that closures write.
 final class ImageLog: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Lock<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }
     var all: [String] { lines.withLock { $0 } }
 }
@@ -71,13 +72,13 @@ final class ImageLog: Sendable {
 final class CountingDecoder: ImageDecoding {
     let formats: Set<ImageFormat> = [.bmp]
     private let count = Atomic<Int>(0)
-    private let sizes = Mutex<[PixelSize?]>([])
+    private let sizes = Lock<[PixelSize?]>([])
 
     var decodings: Int { count.load(ordering: .relaxed) }
     var wanted: [PixelSize?] { sizes.withLock { $0 } }
 
     /// The thread that decodes waits for this one.
-    let isHeldUp = Mutex(false)
+    let isHeldUp = Lock(false)
 
     func decode(_ data: Data, header: ImageHeader, options: ImageDecodingOptions) throws -> DecodedImage {
         while isHeldUp.withLock({ $0 }) { usleep(1_000) }

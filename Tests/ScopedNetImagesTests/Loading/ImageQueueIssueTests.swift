@@ -152,6 +152,24 @@ import Testing
         for _ in 0..<100 { await Task.yield() }
     }
 
+    private final class Warnings: RequestObserver {
+        let log = ImageLog()
+        func observe(_ event: RequestEvent) {}
+        func observe(_ warning: SessionWarning) { log.add(warning.description) }
+    }
+
+    /// Nuke 825: nobody noticed. The second loader of a session is told of, once, and not one that comes after the first has gone.
+    @Test func aSecondLoaderIsToldOf() async {
+        let warnings = Warnings()
+        let session = MockTransport.session("http://images.test/") { $0.observers = [warnings] }
+        for _ in 0..<2 { _ = ImageLoader(session) }
+        #expect(warnings.log.all.isEmpty)
+        let loaders = (0..<3).map { _ in ImageLoader(session) }
+        #expect(warnings.log.all.count == 1 && warnings.log.all.first?.contains("second ImageLoader") == true)
+        withExtendedLifetime(loaders) {}
+        await session.shutdown()
+    }
+
     /// Nuke 825: a pipeline for each view lost the merging of requests. Loaders of one session share its response cache, which merges them.
     @Test func loadersOfOneSessionShareATransfer() async throws {
         let test = ImageLoading(cache: folder.cache())

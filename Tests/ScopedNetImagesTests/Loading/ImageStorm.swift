@@ -3,7 +3,7 @@ import FoundationEssentials
 import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
-import Synchronization
+import SystemSupport
 import Testing
 
 @testable import ScopedNetImages
@@ -235,7 +235,7 @@ final class ImageTally: Sendable {
     }
 
     private let request: ImageRequest
-    private let calls = Mutex(Calls())
+    private let calls = Lock(Calls())
 
     init(_ request: ImageRequest) { self.request = request }
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
-import Synchronization
+import SystemSupport
 
 @testable import ScopedNetImages
 
@@ -28,7 +28,7 @@ final class StormServer: Sendable {
         return ImageLoading.bitmap(width, height, red: UInt8(number))
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// The most that were open at a time.
     var most: Int { state.withLock { $0.most } }
@@ -125,7 +125,7 @@ final class StormDecoder: ImageDecoding {
     }
 
     let formats: Set<ImageFormat> = [.bmp]
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// The most decodings at a time.
     var most: Int { state.withLock { $0.most } }
