@@ -12,8 +12,8 @@ public struct ImageLimits: Sendable, Hashable {
     public var frames = 500
     /// The scans of a JPEG. Default: 500.
     ///
-    /// A large picture may have fewer, whatever is set here: 800 million divided by its pixels, or 32 where that is less. These are 500 up
-    /// to 1.6 million pixels, 66 at 12 million, and 32 from 25 million on. A scan of a few bytes goes over all pixels nevertheless;
+    /// A large picture may have fewer: 800 million divided by its pixels, or 32 where that is less. These are 500 up to 1.6 million pixels, 66
+    /// at 12 million, and 32 from 25 million on; with a limit of twice 500 they are twice as many. A scan of a few bytes goes over all pixels nevertheless;
     /// programs write about 10, those that try for the smallest file up to 64. More are refused before the first is decoded.
     public var scans = 500
 
@@ -26,7 +26,11 @@ public struct ImageLimits: Sendable, Hashable {
     /// The most scans of a JPEG of that size. (pure)
     func scans(width: Int, height: Int) -> Int {
         let (all, overflows) = width.multipliedReportingOverflow(by: height)
-        return min(scans, overflows ? 32 : max(32, 800_000_000 / max(1, all)))
+        let bySize = overflows ? 32 : max(32, 800_000_000 / max(1, all))
+        guard scans > Self.standard.scans else { return min(scans, bySize) }
+        // Whoever allows more scans than the standard allows more of them for large pictures, too.
+        let (more, isHuge) = bySize.multipliedReportingOverflow(by: scans / Self.standard.scans)
+        return isHuge ? scans : min(scans, more)
     }
 
     /// Judges a header.

@@ -98,15 +98,12 @@ final class HelperPool: Sendable {
             warm.scratch = scratch
             var request = request
             request.keptPixels = HelperScratch.byteCount
-            let pages = PixelPages(size)
-            guard let answer = try ask(warm.process, request, file, scratch.memory, cancellation, { pages?.make() }) else { return nil }
+            guard let answer = try ask(warm.process, request, file, scratch.memory, cancellation) else { return nil }
             try check(answer)
-            return try scratch.copy(size, to: pages)
+            return try scratch.copy(size)
         }
         let pixels = try SharedMemory.empty(byteCount: size)
-        let process = warm.process
-        let answer = try ask(process, request, file, pixels, cancellation) { process.makePages(size, of: pixels.descriptor, cancellation) }
-        guard let answer else { return nil }
+        guard let answer = try ask(warm.process, request, file, pixels, cancellation) else { return nil }
         // From here on no process can write to the pixels, however hostile the helper.
         do throws(SystemFailure) { try pixels.sealContents() } catch {
             warm.process.end()
@@ -119,9 +116,9 @@ final class HelperPool: Sendable {
     /// Sends the request, and compares the answer with it. After an ``ImageIsolationError`` the helper has ended.
     private func ask(
         _ process: HelperProcess, _ request: HelperMessage.Request, _ file: borrowing SharedMemory, _ pixels: borrowing SharedMemory,
-        _ cancellation: DecodingCancellation?, _ meanwhile: () -> Void
+        _ cancellation: DecodingCancellation?
     ) throws -> HelperMessage.Answer? {
-        let outcome = try process.decode(request, file: file, pixels: pixels, within: configuration.deadline, cancellation, meanwhile)
+        let outcome = try process.decode(request, file: file, pixels: pixels, within: configuration.deadline, cancellation)
         guard case .answer(let answer) = outcome else { return nil }
         let isOther = answer.output != request.output || answer.scale != request.scale
         guard isOther || answer.status == .refused || answer.status == .cancelled else { return answer }

@@ -13,15 +13,13 @@ extension HelperProcess {
 
     /// Sends a request, and waits for its answer on this thread. After an error the helper has ended.
     ///
-    /// `meanwhile` is for work that need not wait for the answer.
-    ///
     /// - Throws: ``ImageIsolationError``, or `CancellationError`.
     func decode(
         _ request: HelperMessage.Request, file: borrowing SharedMemory, pixels: borrowing SharedMemory, within deadline: Duration,
-        _ cancellation: DecodingCancellation?, _ meanwhile: () -> Void = {}
+        _ cancellation: DecodingCancellation?
     ) throws -> Outcome {
         do {
-            return try exchange(request, file.descriptor, pixels.descriptor, deadline, cancellation, meanwhile)
+            return try exchange(request, file.descriptor, pixels.descriptor, deadline, cancellation)
         } catch {
             end()
             throw error
@@ -29,14 +27,13 @@ extension HelperProcess {
     }
 
     private func exchange(
-        _ request: HelperMessage.Request, _ file: Int32, _ pixels: Int32, _ deadline: Duration, _ cancellation: DecodingCancellation?,
-        _ meanwhile: () -> Void
+        _ request: HelperMessage.Request, _ file: Int32, _ pixels: Int32, _ deadline: Duration, _ cancellation: DecodingCancellation?
     ) throws -> Outcome {
         guard socket.isQuiet else { return .isUnusable }
         allowProcessorTime(seconds: Int(clamping: deadline.components.seconds))
         guard socket.send(request.words, file: file, pixels: pixels) else { return .isUnusable }
         let end = Monotonic.now() + deadline
-        meanwhile()
+        if request.keptPixels == 0 { makePages(request.output.width * request.output.height * 4, of: pixels, cancellation) }
         while true {
             if cancellation?.isCancelled == true { throw CancellationError() }
             let left = end - Monotonic.now()
@@ -48,7 +45,7 @@ extension HelperProcess {
     }
 
     /// Makes the pages of a large picture ahead of the helper, which would wait for each of them, and stops when the answer is there.
-    func makePages(_ byteCount: Int, of pixels: Int32, _ cancellation: DecodingCancellation?) {
+    private func makePages(_ byteCount: Int, of pixels: Int32, _ cancellation: DecodingCancellation?) {
         let step = 1 << 20
         for offset in stride(from: 0, to: byteCount, by: step) {
             guard cancellation?.isCancelled != true, !socket.waitForMessage(milliseconds: 0) else { return }

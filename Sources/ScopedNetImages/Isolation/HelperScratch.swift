@@ -24,11 +24,7 @@ final class HelperScratch: @unchecked Sendable {
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
 
-    /// A copy of the first `count` bytes, in `pages` where there are some.
-    func copy(_ count: Int, to pages: consuming PixelPages?) throws -> PixelBuffer {
-        let pixels = UnsafeRawBufferPointer(rebasing: bytes.prefix(count))
-        guard let pages = pages.take() else { return try PixelBuffer.copying(pixels) }
-        return PixelBuffer(mapped: pages.filled(with: pixels))
-    }
+    /// A copy of the first `count` bytes.
+    func copy(_ count: Int) throws -> PixelBuffer { try PixelBuffer.copying(UnsafeRawBufferPointer(rebasing: bytes.prefix(count))) }
 }
 #endif

@@ -203,30 +203,47 @@ public final class ImageLoader: Sendable {
     private func make(
         _ request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: ImageOrigin
     ) async throws -> ImageResponse {
-        let stored = results == nil ? nil : ImageResults.request(transfers.request(for: request, keys.file), for: request, keys.picture)
-        if let stored, let response = await result(stored, request, keys.picture, work, origin.number) { return response }
-        let response = try await makeOfFile(request, keys, work, origin)
-        if let stored, case .until(let instant) = response.keeping { results?.keep(response.response.image, under: stored, until: instant) }
-        return response.response
+        let place = results == nil ? nil : ImageResults.place(beside: { transfers.request(for: request, keys.file) }, of: request)
+        if let place, request.readsMemory, let response = try await result(place, request, keys.picture, work, origin.number) {
+            return response
+        }
+        do {
+            let (response, isStored) = try await makeOfFile(request, keys, work, origin)
+            if let place, isStored { results?.keep(response.image, at: place) }
+            return response
+        } catch let error as NetworkError where error.status == 404 || error.status == 410 {
+            // There is none any more: a list must not go on showing it.
+            memory.remove(keys.picture)
+            throw error
+        }
     }
 
-    /// The picture as it was made once, from the response cache.
+    /// The picture as it was made once, from the response cache; nil where it has to be made.
     private func result(
-        _ stored: Request<Data>, _ request: ImageRequest, _ key: ImageKey, _ work: CoalescedWork, _ number: UInt64
-    ) async -> ImageResponse? {
-        guard let found = await results?.find(stored) else { return nil }
-        // One that cannot be read is made again.
-        let image = try? await decoding.run(number, for: work) { [maker] cancellation in
-            try maker.read(found.body, scale: request.scale, cancellation)
+        _ place: ImageResults.Place, _ request: ImageRequest, _ key: ImageKey, _ work: CoalescedWork, _ number: UInt64
+    ) async throws -> ImageResponse? {
+        guard let found = await results?.find(place) else { return nil }
+        let image: DecodedImage
+        do {
+            image = try await decoding.run(number, for: work) { [maker] cancellation in
+                try maker.read(found.data, scale: request.scale, cancellation)
+            }
+        } catch {
+            // One that cannot be read is made again; one that nobody waits for is not.
+            try Task.checkCancellation()
+            return nil
         }
-        guard let image else { return nil }
-        memory.insert(image, for: key, freshUntil: .now + .seconds(min(found.secondsLeft, 86_400)))
+        try Task.checkCancellation()
+        if request.writesMemory {
+            memory.insert(
+                image, for: key, freshUntil: .now + .seconds(min(found.secondsLeft, 86_400)), validator: found.validator)
+        }
         return ImageResponse(image: image, source: .result, file: nil)
     }
 
     private func makeOfFile(
         _ request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: ImageOrigin
-    ) async throws -> (response: ImageResponse, keeping: ImageBody.Keeping) {
+    ) async throws -> (response: ImageResponse, isStored: Bool) {
         let previews = ImagePreviews(interval: configuration.previewInterval) { [maker] header in
             ImageDecodingOptions(size: maker.previewSize(header, request), limits: maker.limits)
         }
@@ -236,10 +253,12 @@ public final class ImageLoader: Sendable {
             let body = try await body(of: request, keys, work, origin, previews)
             previews.finish()
             await previewing
-            if let known = renewed(request, keys.picture, body) { return (body.response(known), body.keeping) }
+            if let known = renewed(request, keys.picture, body) { return (body.response(known), false) }
+            // The coefficients of the scans are of no further use to a picture that is larger than its previews.
+            if !maker.sharesPreviews(body.header, request) { previews.forget() }
             let image = try await decoding.run(origin.number, for: work) { [maker] cancellation in
                 // Of previews in the size of the picture.
-                if maker.sharesPreviews(body.header, request), let decoded = previews.picture(body.data) {
+                if let decoded = previews.picture(body.data) {
                     return try maker.finish(decoded, body.header, request, cancellation, number: origin.number)
                 }
                 return try maker.make(body.data, body.header, for: request, cancellation, number: origin.number)
@@ -247,7 +266,7 @@ public final class ImageLoader: Sendable {
             StepDoor.pass(.pictureMade, origin.number)
             try Task.checkCancellation()
             keep(image, of: request, keys.picture, body)
-            return (body.response(image), body.keeping)
+            return (body.response(image), body.keeping != .never)
         } onCancel: {
             previews.end()
         }

@@ -54,10 +54,10 @@ struct ImageMaker: Sendable {
     }
 
     /// The size to which previews are decoded: of a large picture a quarter of its sides. Drawing one costs by the pixel, and a full one as much as a third
-    /// of all the decoding; three of those would double it.
+    /// of all the decoding; three of those would double it. Processors count in pixels, and get as many as those of the picture.
     func previewSize(_ header: ImageHeader, _ request: ImageRequest) -> PixelSize {
         let (width, height) = (header.shownWidth, header.shownHeight)
-        let part = min(1, max(0.25, 640 / Double(max(1, width, height))))
+        let part = request.processors.isEmpty ? min(1, max(0.25, 640 / Double(max(1, width, height)))) : 1
         let most = PixelSize(width: Int((Double(width) * part).rounded(.up)), height: Int((Double(height) * part).rounded(.up)))
         guard let size = decodeSize(header, request), size.width <= most.width, size.height <= most.height else { return most }
         return size

@@ -43,6 +43,15 @@ final class ImagePreviews: Sendable {
         arrived.finish()
     }
 
+    /// Lets go of what was decoded for previews.
+    func forget() {
+        let old = state.withLock { state in
+            defer { state.previewer = nil }
+            return state.previewer
+        }
+        _ = old
+    }
+
     /// The picture has come, or is not wanted any more.
     func end() {
         finish()

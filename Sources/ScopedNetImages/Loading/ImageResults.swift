@@ -6,54 +6,107 @@ import SystemSupport
 
 /// Pictures as they were made, in the response cache beside their files: the thumbnail of a large picture is read, and not made again.
 ///
-/// A result is as fresh as its file was, and is stored where the file may be. Requests with fields of their own have none: one of them may be a secret.
+/// A result counts while the very file that it was made of is in the cache and fresh: what refreshes, replaces or removes the file, or all that an account
+/// has stored, does so to its results. Requests with fields of their own have none: one of them may be a secret.
 final class ImageResults: Sendable {
+    /// The requests under which a result and its file are stored.
+    struct Place: Sendable {
+        let result: Request<Data>
+        let file: Request<Data>
+    }
+
+    /// A result that was found.
+    struct Finding: Sendable {
+        let data: Data
+        let secondsLeft: Int
+        /// That of the file.
+        let validator: String?
+    }
+
+    private struct Waiting: Sendable {
+        var count = 0
+        var bytes = 0
+    }
+
     private let cache: ResponseCache
     private let encoder: any ImageEncoding
     /// Encoding has time.
     private let queue = DispatchQueue(label: "ScopedNetImages.encoding", qos: .background)
-    private let writing = Lock(0)
+    private let waiting = Lock(Waiting())
+    /// Pixels that wait to be encoded are held beside the memory cache: the rest is made again when it is wanted.
+    private static let mostBytes = 32 << 20
+    /// The version of the file that a result was made of.
+    private static let versionField = HTTPField.Name("X-Picture-Version")
 
     init(_ cache: ResponseCache, _ encoder: any ImageEncoding) { (self.cache, self.encoder) = (cache, encoder) }
 
     /// The results that are being encoded and stored: for tests.
-    var unfinished: Int { writing.withLock { $0 } }
+    var unfinished: Int { waiting.withLock { $0.count } }
 
-    /// Makes the request under which a result is stored.
+    /// Makes the place of a result.
     ///
     /// - Parameters:
-    ///   - file: the request for the file.
+    ///   - file: makes a request for the file.
     ///   - wanted: the picture.
-    ///   - key: its key.
     /// - Returns: nil for a picture that is its file's, and for one that is not stored.
-    static func request(_ file: Request<Data>, for wanted: ImageRequest, _ key: ImageKey) -> Request<Data>? {
-        guard wanted.size != nil || !wanted.processors.isEmpty, wanted.headers.isEmpty, wanted.readsMemory else { return nil }
+    static func place(beside file: () -> Request<Data>, of wanted: ImageRequest) -> Place? {
+        guard wanted.size != nil || !wanted.processors.isEmpty, wanted.headers.isEmpty else { return nil }
         let name = "picture \(wanted.size.map { "\($0.width)x\($0.height)" } ?? "") \(wanted.variant)"
-        return file.options { options in
-            options.cache.customKey = CachePolicy.CustomKey(name) { _, url in "\(name) \(url)" }
+        let result = file().options { options in
+            let own = options.cache.customKey
+            options.cache.customKey = CachePolicy.CustomKey("\(name) \(own?.name ?? "")") { method, url in
+                "\(name) \(own?.make(method, url) ?? url)"
+            }
             options.cache.timeToLive = nil
         }
+        return Place(result: result, file: file())
     }
 
-    /// Finds the bytes of a result.
-    func find(_ request: Request<Data>) async -> ResponseCache.Finding? {
-        let found = await cache.find(request)
-        return found.flatMap { $0.secondsLeft > 0 && $0.headers[.contentType] == encoder.format.mediaType ? $0 : nil }
+    /// Finds a result of the file that is stored now.
+    func find(_ place: Place) async -> Finding? {
+        guard let version = await version(of: place.file), let found = await cache.find(place.result), found.secondsLeft > 0,
+            found.headers[.contentType] == encoder.format.mediaType,
+            Self.versionField.map({ found.headers[$0] == version.name }) == true
+        else { return nil }
+        return Finding(data: found.body, secondsLeft: min(found.secondsLeft, version.secondsLeft), validator: version.validator)
     }
 
     /// Encodes and stores a picture, behind its load. Errors leave it unstored: it can be made again.
-    func keep(_ image: DecodedImage, under request: Request<Data>, until: ContinuousClock.Instant) {
-        let seconds = Int((until - .now) / .seconds(1))
-        guard seconds > 0 else { return }
-        writing.withLock { $0 += 1 }
+    func keep(_ image: DecodedImage, at place: Place) {
+        let isTaken = waiting.withLock { waiting in
+            guard waiting.bytes + image.byteCount <= Self.mostBytes else { return false }
+            waiting.count += 1
+            waiting.bytes += image.byteCount
+            return true
+        }
+        guard isTaken else { return }
         queue.async { [self] in
             let data = try? encoder.encode(image)
+            let bytes = image.byteCount
             Task {
-                defer { writing.withLock { $0 -= 1 } }
-                guard let data else { return }
-                let headers: HTTPFields = [.contentType: encoder.format.mediaType, .cacheControl: "max-age=\(seconds)"]
-                await cache.store(data, headers: headers, for: request)
+                if let data { await store(data, at: place) }
+                waiting.withLock { waiting in
+                    waiting.count -= 1
+                    waiting.bytes -= bytes
+                }
             }
         }
+    }
+
+    /// The file is looked at now: its account may have been removed while the picture was encoded.
+    private func store(_ data: Data, at place: Place) async {
+        guard let version = await version(of: place.file), let field = Self.versionField else { return }
+        let headers: HTTPFields = [
+            .contentType: encoder.format.mediaType, .cacheControl: "max-age=\(version.secondsLeft)", field: version.name,
+        ]
+        await cache.store(data, headers: headers, for: place.result)
+    }
+
+    private func version(of file: Request<Data>) async -> (name: String, secondsLeft: Int, validator: String?)? {
+        guard let found = await cache.find(file), found.secondsLeft > 0 else { return nil }
+        let validator = found.headers[.eTag] ?? found.headers[.lastModified]
+        // Without either it is the response, by the time and the length it has.
+        let name = validator ?? "\(found.headers[.date] ?? "") \(found.body.count)"
+        return (name, found.secondsLeft, validator)
     }
 }

@@ -20,7 +20,8 @@ struct PartialImage: Sendable {
         guard Self.mayFollow(head, before), let tag = head["etag"] else { return nil }
         let length = head.status == 206 ? before?.total : head["content-length"].flatMap { Int($0) }
         guard let length, data.count < length, data.count >= 16 << 10 else { return nil }
-        (self.data, self.tag, total) = (data, tag, length)
+        // Bytes of its own: those that came are a view of memory for the whole file.
+        (self.data, self.tag, total) = (data.withUnsafeBytes { Data($0) }, tag, length)
     }
 
     /// False where the beginning of a file is of no use later, whatever has come of it.

@@ -87,6 +87,45 @@ import Testing
         #expect(response.source == .file(.cache) && ImageLoading.red(response.image) == 200 && transfers == 1)
     }
 
+    /// Another version of the file, or none, is the end of its results.
+    @Test(arguments: ["refreshed", "removed", "partition removed"]) func aResultGoesWithItsFile(how: String) async throws {
+        let cache = folder.cache()
+        let test = ImageLoading(cache: cache) { $0.resultEncoder = BitmapEncoder() }
+        test.images.identity = "ann"
+        let replies = [1, 2].map {
+            ImageLoading.reply(ImageLoading.bitmap(64, 64, red: $0), [.cacheControl: "max-age=60", .eTag: "\"\($0)\""])
+        }
+        test.mock.on("a.bmp", replies)
+        _ = try await test.images.response(thumbnail)
+        while test.images.unfinishedResults > 0 { await Task.yield() }
+        test.images.removeAll()
+        #expect(try await test.images.response(thumbnail).source == .result)
+        switch how {
+        case "refreshed":
+            var request = ImageRequest("a.bmp")
+            request.cache = .revalidate
+            _ = try await test.images.image(request)
+        case "removed": cache.removeAll()
+        default: cache.removeAll(in: "ann")
+        }
+        test.images.removeAll()
+        let response = try await test.images.response(thumbnail)
+        #expect(response.source == .file(how == "refreshed" ? .cache : .network) && ImageLoading.red(response.image) == 2)
+        while test.images.unfinishedResults > 0 { await Task.yield() }
+        await test.end()
+    }
+
+    /// Deleted on the server: a list must not go on showing it.
+    @Test func aPictureThatIsGoneIsNotInMemory() async throws {
+        let test = ImageLoading()
+        test.mock.on("a.bmp", [ImageLoading.reply(ImageLoading.bitmap(), [.cacheControl: "no-cache"]), .status(410)])
+        _ = try await test.images.image("a.bmp")
+        #expect(test.images.cached("a.bmp") != nil)
+        await #expect(throws: ImageLoadError.self) { try await test.images.image("a.bmp") }
+        #expect(test.images.cached("a.bmp") == nil)
+        await test.end()
+    }
+
     @Test func memoryTellsOfTheFile() async throws {
         let test = ImageLoading()
         test.mock.on("a.bmp", ImageLoading.reply(ImageLoading.bitmap(64, 32)))
