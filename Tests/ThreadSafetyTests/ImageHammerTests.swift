@@ -9,7 +9,7 @@ import Testing
 
 /// Loads of pictures, begun, made more urgent, cancelled and let go by several threads at once, while memory is emptied and accounts change.
 @Suite(.leavesNothing, .serialized, .timeLimit(.minutes(10))) struct ImageHammerTests {
-    private static let rounds = 150
+    private static let rounds = 60
 
     /// One load and its calls: at most one of success and failure, the end last, once, and nothing but that behind a cancel.
     private final class Record: Sendable {
