@@ -28,7 +28,7 @@ public struct ImageLimits: Sendable, Hashable {
         let (all, overflows) = width.multipliedReportingOverflow(by: height)
         let bySize = overflows ? 32 : max(32, 800_000_000 / max(1, all))
         guard scans > Self.standard.scans else { return min(scans, bySize) }
-        // Whoever allows more scans than the standard allows more of them for large pictures, too.
+        // A limit above the standard counts for large pictures, too.
         let (more, isHuge) = bySize.multipliedReportingOverflow(by: scans / Self.standard.scans)
         return isHuge ? scans : min(scans, more)
     }
