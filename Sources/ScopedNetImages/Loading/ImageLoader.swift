@@ -208,8 +208,8 @@ public final class ImageLoader: Sendable {
             return response
         }
         do {
-            let (response, isStored) = try await makeOfFile(request, keys, work, origin)
-            if let place, isStored { results?.keep(response.image, at: place) }
+            let (response, validator) = try await makeOfFile(request, keys, work, origin)
+            if let place, let validator { results?.keep(response.image, at: place, madeOf: validator) }
             return response
         } catch let error as NetworkError where error.status == 404 || error.status == 410 {
             // There is none any more: a list must not go on showing it.
@@ -243,7 +243,7 @@ public final class ImageLoader: Sendable {
 
     private func makeOfFile(
         _ request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: ImageOrigin
-    ) async throws -> (response: ImageResponse, isStored: Bool) {
+    ) async throws -> (response: ImageResponse, validator: String?) {
         let previews = ImagePreviews(interval: configuration.previewInterval) { [maker] header in
             ImageDecodingOptions(size: maker.previewSize(header, request), limits: maker.limits)
         }
@@ -253,7 +253,7 @@ public final class ImageLoader: Sendable {
             let body = try await body(of: request, keys, work, origin, previews)
             previews.finish()
             await previewing
-            if let known = renewed(request, keys.picture, body) { return (body.response(known), false) }
+            if let known = renewed(request, keys.picture, body) { return (body.response(known), nil) }
             // The coefficients of the scans are of no further use to a picture that is larger than its previews.
             if !maker.sharesPreviews(body.header, request) { previews.forget() }
             let image = try await decoding.run(origin.number, for: work) { [maker] cancellation in
@@ -266,7 +266,7 @@ public final class ImageLoader: Sendable {
             StepDoor.pass(.pictureMade, origin.number)
             try Task.checkCancellation()
             keep(image, of: request, keys.picture, body)
-            return (body.response(image), body.keeping != .never)
+            return (body.response(image), body.keeping == .never ? nil : body.validator)
         } onCancel: {
             previews.end()
         }

@@ -7,7 +7,8 @@ import SystemSupport
 /// Pictures as they were made, in the response cache beside their files: the thumbnail of a large picture is read, and not made again.
 ///
 /// A result counts while the very file that it was made of is in the cache and fresh: what refreshes, replaces or removes the file, or all that an account
-/// has stored, does so to its results. Requests with fields of their own have none: one of them may be a secret.
+/// has stored, does so to its results. Files without `ETag` and `Last-Modified` have none, nor have
+/// requests with fields of their own: one of them may be a secret.
 final class ImageResults: Sendable {
     /// The requests under which a result and its file are stored.
     struct Place: Sendable {
@@ -68,11 +69,16 @@ final class ImageResults: Sendable {
             found.headers[.contentType] == encoder.format.mediaType,
             Self.versionField.map({ found.headers[$0] == version.name }) == true
         else { return nil }
-        return Finding(data: found.body, secondsLeft: min(found.secondsLeft, version.secondsLeft), validator: version.validator)
+        return Finding(data: found.body, secondsLeft: min(found.secondsLeft, version.secondsLeft), validator: version.name)
     }
 
     /// Encodes and stores a picture, behind its load. Errors leave it unstored: it can be made again.
-    func keep(_ image: DecodedImage, at place: Place) {
+    ///
+    /// - Parameters:
+    ///   - image: the picture.
+    ///   - place: the place.
+    ///   - validator: that of the file which it was made of.
+    func keep(_ image: DecodedImage, at place: Place, madeOf validator: String) {
         let isTaken = waiting.withLock { waiting in
             guard waiting.bytes + image.byteCount <= Self.mostBytes else { return false }
             waiting.count += 1
@@ -84,7 +90,7 @@ final class ImageResults: Sendable {
             let data = try? encoder.encode(image)
             let bytes = image.byteCount
             Task {
-                if let data { await store(data, at: place) }
+                if let data { await store(data, at: place, madeOf: validator) }
                 waiting.withLock { waiting in
                     waiting.count -= 1
                     waiting.bytes -= bytes
@@ -93,20 +99,19 @@ final class ImageResults: Sendable {
         }
     }
 
-    /// The file is looked at now: its account may have been removed while the picture was encoded.
-    private func store(_ data: Data, at place: Place) async {
-        guard let version = await version(of: place.file), let field = Self.versionField else { return }
+    /// The file is looked at now: while the picture was encoded it may have been refreshed, and the picture is of the one before, or its account removed.
+    private func store(_ data: Data, at place: Place, madeOf validator: String) async {
+        guard let version = await version(of: place.file), version.name == validator, let field = Self.versionField else { return }
         let headers: HTTPFields = [
             .contentType: encoder.format.mediaType, .cacheControl: "max-age=\(version.secondsLeft)", field: version.name,
         ]
         await cache.store(data, headers: headers, for: place.result)
     }
 
-    private func version(of file: Request<Data>) async -> (name: String, secondsLeft: Int, validator: String?)? {
-        guard let found = await cache.find(file), found.secondsLeft > 0 else { return nil }
-        let validator = found.headers[.eTag] ?? found.headers[.lastModified]
-        // Without either it is the response, by the time and the length it has.
-        let name = validator ?? "\(found.headers[.date] ?? "") \(found.body.count)"
-        return (name, found.secondsLeft, validator)
+    private func version(of file: Request<Data>) async -> (name: String, secondsLeft: Int)? {
+        guard let found = await cache.find(file), found.secondsLeft > 0,
+            let validator = found.headers[.eTag] ?? found.headers[.lastModified]
+        else { return nil }
+        return (validator, found.secondsLeft)
     }
 }

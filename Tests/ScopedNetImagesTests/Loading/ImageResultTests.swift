@@ -15,7 +15,7 @@ import Testing
 
     /// Two programs, one after the other, on one folder.
     private func inTwoLives(
-        _ encoder: any ImageEncoding = BitmapEncoder(), fields: [HTTPField.Name: String] = [.cacheControl: "max-age=60"],
+        _ encoder: any ImageEncoding = BitmapEncoder(), fields: [HTTPField.Name: String] = [.cacheControl: "max-age=60", .eTag: "\"1\""],
         first: ImageRequest, then second: ImageRequest, accounts: (String, String) = ("", "")
     ) async throws -> (response: ImageResponse, decodings: Int, transfers: Int) {
         let decoder = CountingDecoder()
