@@ -309,7 +309,7 @@ if buildsAll {
         .testTarget(
             name: "FaultInjectionTests",
             dependencies: [
-                "CFaults", "CleanSlate", "Persistence", "ScopedNet", "ScopedNetTestServer", "SystemSupport",
+                "CFaults", "CleanSlate", "Persistence", "ScopedNet", "ScopedNetImages", "ScopedNetTestServer", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

@@ -24,7 +24,7 @@ struct Watchdog: Service {
         let request = session.get(options.url).timeout(options.timeout)
         do throws(NetworkError) {
             let response = try await request.response(in: bag)
-            logger.info("healthy", metadata: ["status": "\(response.status)", "took": "\(response.metrics.total)"])
+            logger.info("healthy", metadata: ["status": "\(response.status)", "took": "\(response.duration)"])
         } catch {
             guard !error.isCancelled else { return }
             // The network explains a failure; it is never asked beforehand whether a request may be made.

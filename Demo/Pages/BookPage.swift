@@ -36,14 +36,13 @@ final class BookPage {
 
     /// Shown at once everywhere; where the server refuses, the old title is back.
     func rename(to title: String) {
-        bag.task { [client, id, weak self] in
-            do throws(LibraryAPI.Failure) {
-                try await client.mutate(RenameBook(id: id, title: title), invalidating: ["books"]) { edits in
-                    edits.edit(GetBook(id: id)) { book in book.title = title }
-                }
-            } catch {
-                if case .refused(let reason) = error { self?.message = reason }
+        bag.task(for: self) { [client, id] in
+            try await client.mutate(RenameBook(id: id, title: title), invalidating: ["books"]) { edits in
+                edits.edit(GetBook(id: id)) { book in book.title = title }
             }
+        } onSuccess: { _, _ in
+        } onFailure: { page, error in
+            if case .refused(let reason)? = error as? LibraryAPI.Failure { page.message = reason }
         }
     }
 }

@@ -26,8 +26,12 @@ final class CataloguePage {
         // Two that ask at once get the same page.
         guard let pager, !isAtEnd, !isLoading else { return }
         isLoading = true
-        bag.task { [weak self] in
-            do throws(LibraryAPI.Failure) { self?.show(try await pager.next(), of: pager) } catch { self?.fail(error, of: pager) }
+        bag.task(for: self) {
+            try await pager.next()
+        } onSuccess: { page, next in
+            page.show(next, of: pager)
+        } onFailure: { page, error in
+            page.fail(error, of: pager)
         }
     }
 
@@ -40,7 +44,7 @@ final class CataloguePage {
     }
 
     /// The page stays the next one: the list asks for it again as it is scrolled.
-    private func fail(_ error: LibraryAPI.Failure, of origin: Pager<LibraryAPI, ListBooks>) {
+    private func fail(_ error: any Error, of origin: Pager<LibraryAPI, ListBooks>) {
         guard origin === pager else { return }
         isLoading = false
         message = "\(error)"

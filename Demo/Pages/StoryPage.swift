@@ -24,26 +24,28 @@ final class StoryPage {
     init(session: Session) { self.session = session }
 
     func open() {
-        // Weak, so that the task does not keep the page: when the page goes, its bag cancels the task and so the request.
-        bag.task { [session, weak self] in
-            let story = try? await session.get("story", as: Story.self).value()
-            self?.story = story
+        // The steps capture the session alone, and the closure is handed the page: when that goes, its bag cancels the task and so the request.
+        bag.task(for: self) { [session] in
+            try await session.get("story", as: Story.self).value()
+        } onSuccess: { page, story in
+            page.story = story
         }
     }
 
     /// Never comes back: the page is closed first.
     func translate() {
-        bag.task { [session, weak self] in
-            let translation = try? await session.request("story/translation", decoder: .text).value()
-            self?.translation = translation
+        bag.task(for: self) { [session] in
+            try await session.get("story/translation", as: String.self).value()
+        } onSuccess: { page, translation in
+            page.translation = translation
         }
     }
 
     /// Two mirrors have the picture. The scope ends with the function, and takes the slower one with it.
     func loadPicture() async throws {
         picture = try await withRequestScope(label: "Mirrors") { scope in
-            session.request("mirrors/far/cliffs.svg").start(in: scope)
-            return try await session.request("mirrors/near/cliffs.svg").value(in: scope.bag)
+            session.get("mirrors/far/cliffs.svg").start(in: scope)
+            return try await session.get("mirrors/near/cliffs.svg").value(in: scope.bag)
         }
     }
 }

@@ -39,8 +39,6 @@ static _Noreturn void leave(JPEGJob *job, scopednet_codec_status status, const c
     longjmp(job->escape, 1);
 }
 
-static _Noreturn void leave_with_scans(JPEGJob *job) { leave(job, SCOPEDNET_CODEC_SCANS, "too many scans"); }
-
 // MARK: Callbacks of libjpeg
 
 static _Noreturn void leave_with_message(j_common_ptr info, scopednet_codec_status status) {
@@ -74,7 +72,7 @@ static void on_output(j_common_ptr info) { (void)info; }
 static void check_progress(JPEGJob *job) {
     if (codec_is_cancelled(job->request.cancel)) leave(job, SCOPEDNET_CODEC_CANCELLED, "cancelled");
     // They were counted before, by other rules than libjpeg's where a file is damaged.
-    if (job->info.input_scan_number > job->request.max_scans) leave_with_scans(job);
+    if (job->info.input_scan_number > job->request.max_scans) leave(job, SCOPEDNET_CODEC_SCANS, "too many scans");
 }
 
 static void on_progress(j_common_ptr info) { check_progress(job_of(info)); }
@@ -157,7 +155,8 @@ typedef struct {
     size_t walked;
     /// The offset behind the marker that ends the last complete scan.
     size_t complete;
-    /// The scans that have begun.
+    /// The segments that were stepped over, and the scans that have begun.
+    int segments;
     int scans;
 } Walk;
 
@@ -200,25 +199,28 @@ static bool walk_on(Walk *walk, const uint8_t *bytes, size_t count) {
     walk->walked += 2 + (isAlone ? 0 : (size_t)bytes[offset + 2] << 8 | bytes[offset + 3]);
     walk->is_in_scan = marker == 0xDA;
     walk->scans += walk->is_in_scan;
+    walk->segments += 1;
     return true;
 }
 
-/// Walks as far as there are bytes, and no further than one scan more than is allowed.
+/// Walks as far as there are bytes, and no further than one scan or one segment more than is allowed.
 static void walk_scans(Walk *walk, const uint8_t *bytes, size_t count, int most) {
-    while (walk->scans <= most && walk_on(walk, bytes, count)) {}
+    while (walk->scans <= most && walk->segments <= SCOPEDNET_MOST_CHUNKS && walk_on(walk, bytes, count)) {}
+}
+
+/// A scan of a few bytes goes over all coefficients of a picture, and a segment of four through all of libjpeg's marker reader: too many of
+/// them are refused before the first.
+static void check_walk(JPEGJob *job, const Walk *walk) {
+    if (walk->scans > job->request.max_scans) leave(job, SCOPEDNET_CODEC_SCANS, "too many scans");
+    if (walk->segments > SCOPEDNET_MOST_CHUNKS) leave(job, SCOPEDNET_CODEC_CHUNKS, "too many segments");
 }
 
 // MARK: The whole picture
 
-/// A scan of a few bytes goes over all coefficients of a picture: too many of them are refused before the first.
-static void check_scans(JPEGJob *job) {
+static void decode(JPEGJob *job) {
     Walk walk = walk_start;
     walk_scans(&walk, job->request.bytes, job->request.count, job->request.max_scans);
-    if (walk.scans > job->request.max_scans) leave_with_scans(job);
-}
-
-static void decode(JPEGJob *job) {
-    check_scans(job);
+    check_walk(job, &walk);
     create(job);
     jpeg_mem_src(&job->info, job->request.bytes, job->request.count);
     jpeg_read_header(&job->info, TRUE);
@@ -304,7 +306,7 @@ static scopednet_jpeg_preview *preview_of(JPEGJob *job) { return (scopednet_jpeg
 static void consume(JPEGJob *job) {
     scopednet_jpeg_preview *preview = preview_of(job);
     // Before those that came with one too many.
-    if (preview->walk.scans > job->request.max_scans) leave_with_scans(job);
+    check_walk(job, &preview->walk);
     j_decompress_ptr info = &job->info;
     if (!preview->has_begun) {
         if (jpeg_read_header(info, TRUE) != JPEG_HEADER_OK) return;

@@ -56,14 +56,13 @@ static void check_cancel(PNGJob *job) {
 
 static uint32_t word(const uint8_t *bytes) { return (uint32_t)bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3]; }
 
-/// A chunk costs as much as some hundred bytes, and may be twelve. Their number is judged before any is read; where they end too early, the
-/// decoder finds out.
+/// The number of chunks is judged before any is read; where they end too early, the decoder finds out.
 static void check_chunks(PNGJob *job) {
-    enum { MOST = 50000, HEAD = 8, FRAME = 12 };
+    enum { HEAD = 8, FRAME = 12 };
     const uint8_t *bytes = job->request->bytes;
     size_t count = job->request->count, offset = HEAD;
     for (int chunks = 0; offset < count && count - offset >= FRAME; chunks++) {
-        if (chunks == MOST) leave(job, SCOPEDNET_CODEC_DAMAGED, "more than 50000 chunks");
+        if (chunks == SCOPEDNET_MOST_CHUNKS) leave(job, SCOPEDNET_CODEC_CHUNKS, "too many chunks");
         size_t length = word(bytes + offset);
         if (memcmp(bytes + offset + 4, "IEND", 4) == 0 || length > count - offset - FRAME) return;
         offset += FRAME + length;

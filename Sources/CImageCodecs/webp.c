@@ -7,14 +7,14 @@
 
 static uint32_t word(const uint8_t *bytes) { return bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (uint32_t)bytes[3] << 24; }
 
-/// False where there are too many chunks before the pixels: libwebp goes over all of them anew with each piece of the file.
+/// False where there are too many chunks before the pixels.
 static bool has_few_chunks(const uint8_t *bytes, size_t count) {
-    enum { MOST = 10000, START = 12, HEAD = 8 };
+    enum { START = 12, HEAD = 8 };
     size_t offset = START;
     for (int chunks = 0; offset < count && count - offset >= HEAD; chunks++) {
         const uint8_t *name = bytes + offset;
         if (memcmp(name, "VP8 ", 4) == 0 || memcmp(name, "VP8L", 4) == 0 || memcmp(name, "ANMF", 4) == 0) return true;
-        if (chunks == MOST) return false;
+        if (chunks == SCOPEDNET_MOST_WEBP_CHUNKS) return false;
         size_t length = word(name + 4);
         if (length > count - offset - HEAD) return true;
         offset += HEAD + length + length % 2;
@@ -22,15 +22,19 @@ static bool has_few_chunks(const uint8_t *bytes, size_t count) {
     return true;
 }
 
-bool scopednet_webp_read_info(const uint8_t *bytes, size_t count, scopednet_webp_info *info) {
+scopednet_codec_status scopednet_webp_read_info(const uint8_t *bytes, size_t count, scopednet_webp_info *info, char *message) {
     WebPBitstreamFeatures features;
-    if (!has_few_chunks(bytes, count) || WebPGetFeatures(bytes, count, &features) != VP8_STATUS_OK) return false;
+    if (!has_few_chunks(bytes, count)) return SCOPEDNET_CODEC_CHUNKS;
+    if (WebPGetFeatures(bytes, count, &features) != VP8_STATUS_OK) {
+        codec_say(message, "its first chunks are no picture");
+        return SCOPEDNET_CODEC_DAMAGED;
+    }
     *info = (scopednet_webp_info){
         .width = features.width, .height = features.height, .is_animated = features.has_animation,
         // Lossless pixels, which alpha may be as well, are held until the last one is read.
         .needs_all = features.format != 1 || features.has_alpha,
     };
-    return true;
+    return SCOPEDNET_CODEC_OK;
 }
 
 static scopednet_codec_status say(VP8StatusCode code, char *message) {
@@ -78,7 +82,8 @@ scopednet_codec_status scopednet_webp_decode(const scopednet_decode_request *req
     scopednet_webp_info info;
     if (!WebPInitDecoderConfig(&config)) return SCOPEDNET_CODEC_MEMORY;
     if (!is_whole(request->bytes, request->count)) return say(VP8_STATUS_NOT_ENOUGH_DATA, message);
-    if (!scopednet_webp_read_info(request->bytes, request->count, &info)) return say(VP8_STATUS_BITSTREAM_ERROR, message);
+    scopednet_codec_status read = scopednet_webp_read_info(request->bytes, request->count, &info, message);
+    if (read != SCOPEDNET_CODEC_OK) return read;
     if (info.width != request->width || info.height != request->height) {
         codec_say(message, "its size is not that of its header");
         return SCOPEDNET_CODEC_DAMAGED;

@@ -110,7 +110,7 @@ extension NetworkError {
         /// The head or the trailers are larger than ``RequestOptions/Limits/headerBytes``, or one line is beyond the 100 KiB that libcurl
         /// takes.
         public static let headersTooLarge = Code(.headersTooLarge)
-        /// The body is larger than ``RequestOptions/maxBodyBytes`` or ``RequestOptions/maxDownloadBytes``; nothing more of it was read.
+        /// The body is larger than ``RequestOptions/Limits/bodyBytes`` or ``RequestOptions/Limits/downloadBytes``; nothing more of it was read.
         public static let bodyTooLarge = Code(.bodyTooLarge)
         /// The decoded body outgrows the limits on expansion.
         public static let decodingBomb = Code(.decodingBomb)

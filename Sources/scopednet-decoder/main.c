@@ -23,7 +23,7 @@
 
 _Static_assert(DECODER_TEXT >= SCOPEDNET_MESSAGE_SIZE, "an answer holds each message of a codec");
 _Static_assert(
-    DECODER_OK == (int)SCOPEDNET_CODEC_OK && DECODER_MEMORY == (int)SCOPEDNET_CODEC_MEMORY, "the statuses of codecs are those of answers"
+    DECODER_OK == (int)SCOPEDNET_CODEC_OK && DECODER_CHUNKS == (int)SCOPEDNET_CODEC_CHUNKS, "the statuses of codecs are those of answers"
 );
 
 /// The files of a request: the picture, and the memory for its pixels.
@@ -97,9 +97,9 @@ static scopednet_decode_request codec_request(const decoder_request *request, co
 /// A picture that is no animation. Lossless pixels are held at their stored size, and count by it.
 static void decode_webp(const decoder_request *request, const scopednet_decode_request *codec, decoder_answer *answer) {
     scopednet_webp_info info;
-    if (!scopednet_webp_read_info(codec->bytes, codec->count, &info)) {
-        say(answer, DECODER_DAMAGED, "its first chunks are no picture");
-    } else if (info.is_animated) {
+    answer->status = scopednet_webp_read_info(codec->bytes, codec->count, &info, answer->text);
+    if (answer->status != DECODER_OK) return;
+    if (info.is_animated) {
         say(answer, DECODER_DAMAGED, "it is an animation, and its header is not that of one");
     } else if (info.needs_all && request->width * request->height > request->max_decoded / 4) {
         say(answer, DECODER_DECODED, "its pixels take more memory than is allowed");

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define DECODER_MAGIC UINT64_C(0x53634e6574496d67)
-#define DECODER_VERSION 2
+#define DECODER_VERSION 3
 #define DECODER_SOCKET 3
 #define DECODER_TEXT 200
 
@@ -23,17 +23,18 @@ enum {
 
 enum { DECODER_JPEG = 1, DECODER_PNG = 2, DECODER_WEBP = 3, DECODER_WEBP_ANIMATION = 4 };
 
-/// The statuses of an answer; the first five are those of CImageCodecs.h.
+/// The statuses of an answer; the first six are those of CImageCodecs.h.
 enum {
     DECODER_OK = 0,
     DECODER_DAMAGED = 1,
     DECODER_CANCELLED = 2,
     DECODER_SCANS = 3,
     DECODER_MEMORY = 4,
+    DECODER_CHUNKS = 5,
     /// The pixels that are held meanwhile are more than `max_decoded` bytes.
-    DECODER_DECODED = 5,
+    DECODER_DECODED = 6,
     /// The request is of another version, or makes no sense.
-    DECODER_REFUSED = 6,
+    DECODER_REFUSED = 7,
 };
 
 /// Sizes and limits are as in `scopednet_decode_request`.

@@ -26,6 +26,18 @@ final class PlainOwner: RequestDelegate {
     Task.detached { owner.count += 1 }  // error: risks causing data races
 }
 
+@MainActor func sendsABoundOwner(_ request: Request<Data>) {
+    let owner = PlainOwner()
+    _ = request.bound(to: owner).onResult { owner, _ in owner.count += 1 }
+    Task.detached { owner.count += 1 }  // error: risks causing data races
+}
+
+@MainActor func sendsAnOwnerOfSteps(_ bag: DeallocBag) {
+    let owner = PlainOwner()
+    bag.task(for: owner, { 1 }, onSuccess: { owner, number in owner.count += number })
+    Task.detached { owner.count += 1 }  // error: risks causing data races
+}
+
 @MainActor func sendsADelegate(_ request: Request<Data>) {
     let delegate = PlainOwner()
     request.delegate(delegate)

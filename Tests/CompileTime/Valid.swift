@@ -45,6 +45,67 @@ import ScopedNet
     nonisolated func registerFromElsewhere(_ request: Request<Data>) {
         request.onSuccess(for: self) { @MainActor owner, data in owner.values.append(data) }.start(for: self)
     }
+
+    var isLoading = false
+
+    func registerBound(_ request: Request<Data>) {
+        request.bound(to: self)
+            .onSuccess { owner, data in owner.values.append(data) }
+            .onCached { owner, data in owner.values.append(data) }
+            .onResponse { owner, response in owner.values.append(response.value) }
+            .onFailure { owner, _ in owner.values = [] }
+            .onEnd { owner, _ in owner.values = [] }
+            .start()
+        request.bound(to: self)
+            .onResult { owner, _ in owner.values = [] }
+            .onUploadProgress { owner, _ in owner.values = [] }
+            .onDownloadProgress { owner, _ in owner.values = [] }
+            .onResponseHead { owner, _ in owner.values = [] }
+            .onSuccess { $0.values.append($1) }
+            .start()
+        request.bound(to: self).onResult { owner, _ in owner.values = [] }.start(in: deallocBag)
+        request.onResult(for: self) { owner, result in owner.values = (try? [result.get()]) ?? [] }
+            .onResult { [weak self] _ in self?.values = [] }
+            .start(for: self)
+        request.start(for: self) { owner, result in owner.values = (try? [result.get()]) ?? [] }
+        request.start(for: self) { owner, result in
+            switch result {
+            case .success(let data): owner.values.append(data)
+            case .failure: owner.values = []
+            }
+        }
+    }
+
+    /// Steps and closures run here, and what they capture may belong here.
+    func takesSteps(_ request: Request<Data>) {
+        let part = PlainOwner()
+        deallocBag.task(for: self, isRunning: \.isLoading) {
+            part.values.append(try await request.value())
+            return part
+        } onSuccess: { owner, part in
+            owner.values += part.values
+        } onFailure: { owner, _ in
+            owner.values = part.values
+        }
+        deallocBag.task(for: part) { [session = request.session] in
+            try await session.values(of: request, session.get("a", as: Int.self))
+        } onSuccess: { part, values in
+            part.values.append(values.0)
+        }
+        deallocBag.task(for: self) {
+        } onSuccess: { owner, _ in
+            owner.values = []
+        }
+    }
+
+    nonisolated func registerBoundFromElsewhere(_ request: Request<Data>) {
+        request.bound(to: self)
+            .onSuccess { @MainActor owner, data in owner.values.append(data) }
+            .onResult { @MainActor owner, _ in owner.values = [] }
+            .start()
+        request.onResult(for: self) { @MainActor owner, _ in owner.values = [] }.start(for: self)
+        request.start(for: self) { @MainActor owner, result in owner.values = (try? [result.get()]) ?? [] }
+    }
 }
 
 /// An owner that is an actor.
@@ -65,6 +126,27 @@ actor ActorOwner: RequestOwner {
             }
             .start(for: self)
     }
+
+    func registerBound(_ request: Request<Data>) {
+        request.bound(to: self)
+            .onSuccess { owner, data in owner.values.append(data) }
+            .onResult { owner, result in owner.values = (try? [result.get()]) ?? [] }
+            .onEnd { owner, _ in owner.values = [] }
+            .start()
+        request.bound(to: part).onSuccess { part, data in part.values.append(data) }.start()
+        request.onResult(for: self) { owner, _ in owner.values = [] }.start(for: self)
+        request.start(for: self) { owner, result in owner.values = (try? [result.get()]) ?? [] }
+        deallocBag.task(for: part) {
+            try await request.value()
+        } onSuccess: { part, data in
+            part.values.append(data)
+        }
+    }
+
+    nonisolated func registerBoundFromElsewhere(_ request: Request<Data>) {
+        request.bound(to: self).onResult { owner, result in owner.values = (try? [result.get()]) ?? [] }.start()
+        request.start(for: self) { owner, result in owner.values = (try? [result.get()]) ?? [] }
+    }
 }
 
 /// An owner that any thread may use.
@@ -80,6 +162,25 @@ final class SendableOwner: RequestOwner, Sendable {
             }
             .start(for: self, onSuccess: { owner, data in owner.take(data) }, onEnd: { owner, _ in owner.take(Data()) })
         deallocBag.task { [weak self] in self?.take(Data()) }
+    }
+
+    func registerBound(_ request: Request<Data>) {
+        request.bound(to: self)
+            .onSuccess { owner, data in owner.take(data) }
+            .onResult { owner, _ in owner.take(Data()) }
+            .onEnd { owner, _ in owner.take(Data()) }
+            .start()
+        request.onResult(for: self) { owner, _ in owner.take(Data()) }.start(for: self)
+        request.start(for: self) { owner, result in owner.take((try? result.get()) ?? Data()) }
+    }
+
+    /// On an actor, whichever that is.
+    func takesSteps(_ request: Request<Data>, on actor: isolated any Actor) {
+        deallocBag.task(for: self) {
+            try await request.value()
+        } onSuccess: { owner, data in
+            owner.take(data)
+        }
     }
 }
 
@@ -105,6 +206,33 @@ final class PlainOwner: RequestOwner {
 
 func usesPlainOwner(_ owner: PlainOwner, _ request: Request<Data>, on actor: isolated any Actor) {
     request.onSuccess(for: owner) { owner, data in owner.values.append(data) }.start(for: owner)
+}
+
+@MainActor func bindsPlainOwner(_ owner: PlainOwner, _ request: Request<Data>) {
+    request.bound(to: owner)
+        .onSuccess { owner, data in owner.values.append(data) }
+        .onResult { owner, result in owner.values = (try? [result.get()]) ?? [] }
+        .onFailure { owner, _ in owner.values = [] }
+        .onEnd { owner, _ in owner.values = [] }
+        .start()
+    request.onResult(for: owner) { owner, _ in owner.values = [] }.start(for: owner)
+    request.start(for: owner) { owner, result in owner.values = (try? [result.get()]) ?? [] }
+    owner.deallocBag.task(for: owner) {
+        owner.values.append(try await request.value())
+    } onSuccess: { owner, _ in
+        owner.values = []
+    }
+    owner.values = []
+}
+
+func bindsPlainOwner(_ owner: PlainOwner, _ request: Request<Data>, on actor: isolated any Actor) {
+    request.bound(to: owner).onResult { owner, _ in owner.values = [] }.start()
+    request.start(for: owner) { owner, result in owner.values = (try? [result.get()]) ?? [] }
+    owner.deallocBag.task(for: owner) {
+        try await request.value()
+    } onSuccess: { owner, data in
+        owner.values.append(data)
+    }
 }
 
 @MainActor final class MainActorDelegate: @MainActor RequestDelegate {

@@ -34,6 +34,10 @@ struct FaultInjectionTests {
             })
         server.on("/echo", .ok("thanks"))
         server.on("/stall", .ok("x").stalling(.beforeHead))
+        for picture in FaultPicture.all {
+            let response = ScriptedResponse.ok(.bytes(Array(try picture.file()))).header("Cache-Control", "max-age=600")
+            server.on("/\(picture.name)", response.header("ETag", "\"\(picture.name)\""))
+        }
         try await server.start()
         var setting = FaultSetting(path: path, faults: faults, url: server.url, authority: authority.certificatePEM, report: "", first: 1)
         // libcurl's own crashes for want of memory are not ours to mend: the next process goes on behind the allocation that led to one.
@@ -98,6 +102,9 @@ struct FaultSetting: Codable, Sendable {
 
 enum MainPath: String, CaseIterable, Codable, Sendable {
     case memory, file, stream, upload, redirect, retry, cancellation, bag, suspension, http2
+    /// Pictures of a server; and the same with a cache on disk, read again by the next program.
+    case pictures, storedPictures
 
     var isSecure: Bool { self == .http2 }
+    var hasStore: Bool { self == .storedPictures }
 }

@@ -8,10 +8,12 @@ import HTTPTypes
 
 /// Takes one path again and again, each time with another call failing.
 final class FaultLab {
-    private let setting: FaultSetting
+    let setting: FaultSetting
     private var lines: [String] = []
     private var summary: [String] = []
     private(set) var isGood = true
+    /// Of the round that is taken: what is neither a success nor an error that may be.
+    var oddity: String?
     /// What is there between two rounds. Taken once, so that what each round leaves behind adds up and shows.
     private var baseline = ProcessInventory.now()
 
@@ -21,6 +23,7 @@ final class FaultLab {
     private var title: String { setting.faults == .calls ? setting.path.rawValue : "\(setting.path.rawValue), \(setting.faults.rawValue)" }
 
     func run() async throws {
+        if setting.path.hasStore, faults_own_disk() != 0 { return complain("SQLite takes no other VFS") }
         await Self.warmUp()
         baseline = ProcessInventory.now()
         if setting.faults == .setUp { return try await failSetUp() }
@@ -76,7 +79,7 @@ final class FaultLab {
     /// Until what three rounds without a failure have left is no more, or stays.
     private func settled() async -> ProcessInventory {
         var last = ProcessInventory.now()
-        for _ in 0..<Self.patience {
+        for _ in 0..<patience {
             last = ProcessInventory.now()
             if LiveObjects.snapshot().total == 0, !last.hasThreads { break }
             // Asked again and again: a thread's end shows in /proc alone, which tells nobody.
@@ -85,8 +88,9 @@ final class FaultLab {
         return last
     }
 
-    /// Milliseconds: the network thread goes by itself, a moment after its last session, and nothing announces it.
-    private static let patience = 3_000
+    /// Milliseconds: the network thread goes by itself, a moment after its last session, and nothing announces it. A store's last connection may wait for
+    /// a lock for five seconds before it is closed.
+    private var patience: Int { setting.path.hasStore ? 15_000 : 3_000 }
 
     /// libcurl is set up once in a process, and that fails; what comes after finds it as it is.
     private func failSetUp() async throws {
@@ -135,7 +139,7 @@ final class FaultLab {
         let agent = RequestAgent()
         // A round that hangs ends the process, and the report says in which call.
         let watch = Task.detached { [setting, title, lines] in
-            try await Task.sleep(for: .seconds(20))
+            try await Task.sleep(for: .seconds(setting.path.hasStore ? 60 : 20))
             let name = faults_failed().map { String(cString: $0) } ?? "none"
             let text =
                 (lines + ["✘ \(title): call \(number) (\(name)): hangs; \(LiveObjects.snapshot())"]).joined(separator: "\n")
@@ -148,6 +152,7 @@ final class FaultLab {
         case .allocations: faults_arm_memory(number)
         case .setUp: if number > 0 { Self.failFirstSetUp() } else { faults_arm(0) }
         }
+        oddity = nil
         let outcome: Result<Void, NetworkError>
         do throws(NetworkError) {
             try await walk(agent, folder)
@@ -158,7 +163,7 @@ final class FaultLab {
         await agent.waitUntilIdle()
         var round = Round(calls: faults_disarm(), failed: faults_failed().map { String(cString: $0) })
         if case .failure(let error) = outcome { round.error = error }
-        round.problem = await leftBehind(folder, outcome)
+        round.problem = await leftBehind(folder, outcome) ?? oddity
         watch.cancel()
         return round
     }
@@ -167,7 +172,7 @@ final class FaultLab {
     /// a file to be removed, say.
     private func leftBehind(_ folder: String, _ outcome: Result<Void, NetworkError>) async -> String? {
         if case .failure(let error) = outcome, error.message.isEmpty { return "an error without a word" }
-        for _ in 0..<Self.patience {
+        for _ in 0..<patience {
             if leftover(folder, outcome) == nil { return nil }
             // As above: descriptors, threads and files are counted from outside, and no event says that the count fell.
             try? await Task.sleep(for: .milliseconds(1))
@@ -197,6 +202,7 @@ final class FaultLab {
         configuration.proxy = .none
         configuration.options.timeouts.total = .seconds(1)
         if setting.path.isSecure { configuration.tls.certificateAuthority = .pem(setting.authority) }
+        if [.pictures, .storedPictures].contains(setting.path) { return try await walkPictures(configuration) }
         let session = Session(configuration: configuration)
         let url = setting.url
         switch setting.path {
@@ -232,6 +238,8 @@ final class FaultLab {
             _ = try await session.request(url + "/body").response()
             run.resume()
             await agent.waitUntilIdle()
+        // Above.
+        case .pictures, .storedPictures: break
         }
         await session.shutdown()
     }

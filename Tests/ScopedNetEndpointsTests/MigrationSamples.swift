@@ -161,23 +161,12 @@ final class HousesPage: RequestOwner {
     func more() {
         // Two that ask at once get the same page.
         guard !isLoading else { return }
-        isLoading = true
-        deallocBag.task { [pager, weak self] in
-            do throws(NetworkError) {
-                self?.show(try await pager.next()?.elements ?? [])
-            } catch {
-                self?.fail(error)
-            }
+        deallocBag.task(for: self, isRunning: \.isLoading) { [pager] in
+            try await pager.next()?.elements ?? []
+        } onSuccess: { page, houses in
+            page.lines += houses.map(\.line)
+        } onFailure: { page, error in
+            page.message = (error as? NetworkError).flatMap { page.texts[FailureKind($0)] } ?? "Something went wrong."
         }
-    }
-
-    private func show(_ houses: [ListHouses.House]) {
-        lines += houses.map(\.line)
-        isLoading = false
-    }
-
-    private func fail(_ error: NetworkError) {
-        isLoading = false
-        if !error.isCancelled { message = texts[FailureKind(error)] ?? "Something went wrong." }
     }
 }

@@ -77,6 +77,24 @@ import Testing
         #expect(try self.header(ImageSamples.png(30, 20, before: [chunk])).orientation == orientation)
     }
 
+    /// A WebP has it behind its pixels, and a PNG may have: the complete file tells.
+    @Test(arguments: ImageOrientation.allCases, [true, false]) func theOrientationMayStandBehindThePixels(
+        _ orientation: ImageOrientation, _ isBig: Bool
+    ) throws {
+        let exif = ImageSamples.exif(orientation.rawValue, isBig: isBig)
+        let files = [
+            ImageSamples.png(30, 20) + Data(ImageSamples.chunk("eXIf", exif) + ImageSamples.chunk("IEND", [])),
+            ImageSamples.webP(extended: 30, 20, isAnimated: false, exif: exif),
+            ImageSamples.webP(extended: 30, 20, isAnimated: false, exif: Array("Exif\0\0".utf8) + exif),
+        ]
+        for file in files {
+            guard case .header(let header) = try ImageHeader.read(file, isComplete: true) else { throw ImageError.unknownFormat }
+            #expect(header.orientation == orientation)
+            guard case .header(let early) = try ImageHeader.read(file) else { throw ImageError.unknownFormat }
+            #expect(early.orientation == .up && early.width == 30)
+        }
+    }
+
     /// A picture with damaged EXIF is shown all the same.
     @Test func damagedEXIFIsNoReason() throws {
         for orientation in [0, 9, 65_535] {

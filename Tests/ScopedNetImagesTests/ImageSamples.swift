@@ -40,10 +40,13 @@ enum ImageSamples {
         riff(Array("VP8L".utf8) + le32(9) + [0x2F] + le32((width - 1) | (height - 1) << 14) + [0, 0, 0, 0, 0])
     }
 
-    static func webP(extended width: Int, _ height: Int, isAnimated: Bool) -> Data {
-        riff(
-            Array("VP8X".utf8) + le32(10) + [isAnimated ? 2 : 0, 0, 0, 0] + Array(le32(width - 1).prefix(3))
-                + Array(le32(height - 1).prefix(3)))
+    static func webP(extended width: Int, _ height: Int, isAnimated: Bool, exif: [UInt8]? = nil) -> Data {
+        let flags: UInt8 = (isAnimated ? 2 : 0) | (exif == nil ? 0 : 8)
+        let canvas =
+            Array("VP8X".utf8) + le32(10) + [flags, 0, 0, 0] + Array(le32(width - 1).prefix(3)) + Array(le32(height - 1).prefix(3))
+        guard let exif else { return riff(canvas) }
+        // A chunk of an odd length has a byte of padding.
+        return riff(canvas + Array("ALPH".utf8) + le32(3) + [1, 2, 3, 0] + Array("EXIF".utf8) + le32(exif.count) + exif)
     }
 
     private static func riff(_ content: [UInt8]) -> Data {

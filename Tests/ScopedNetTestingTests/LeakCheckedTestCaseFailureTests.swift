@@ -25,6 +25,13 @@ import XCTest
         #expect(text.contains("with 1 failure"))
     }
 
+    @Test func aForgottenStartFailsTheTest() async throws {
+        let text = try await output(of: "testForgetsAStart")
+        #expect(text.contains("the request for 'http://h/forgotten' was dropped without a start"), "\(text)")
+        #expect(text.contains("onEnd at ScopedNetTestingTests/LeakyCases.swift:"))
+        #expect(text.contains("with 1 failure"))
+    }
+
     @Test(.enabled(if: UnreachableHeap.isChecked, "needs the address sanitizer")) func aCycleFailsTheTest() async throws {
         let text = try await output(of: "testLeavesACycleBehind")
         #expect(text.contains("Memory that nothing points to was found after LeakyCases.testLeavesACycleBehind"), "\(text)")

@@ -19,6 +19,11 @@ final class LeakyCases: CleanTestCase {
         Self.attic.keep(mockedSession().request("http://h/"))
     }
 
+    func testForgetsAStart() {
+        let request = mockedSession(MockTransport { _ in .ok() }).request("http://h/forgotten").onEnd { _ in }
+        if !leaks { request.start() }
+    }
+
     func testLeavesACycleBehind() {
         if leaks {
             Cycle.make()

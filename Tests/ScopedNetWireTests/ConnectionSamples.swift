@@ -16,9 +16,7 @@ private struct ConnectionSamples: Sendable {
     }
 
     func politeSession() -> Session {
-        var configuration = Session.Configuration()
-        configuration.rateLimit = .init(requestsPerSecond: 10, burst: 5)
-        return Session(configuration: configuration)
+        Session("https://api.example.com/v1/").with { $0.rateLimit = .init(requestsPerSecond: 10, burst: 5) }
     }
 
     func strictReader() async throws -> Session {

@@ -3,49 +3,15 @@ import Foundation
 import HTTPTypes
 import Logging
 import Persistence
-import Reachability
 @_spi(Transport) import ScopedNet
 import ScopedNetTestServer
 import Synchronization
 import Testing
 
-/// Every Swift sample of the README and the DocC catalog, word for word: what does not compile here must not be shown to anyone.
+/// The Swift samples of the DocC catalog, and the view model of the README, word for word: what does not compile here must not be shown to anyone.
 /// ``DocumentationTests`` compares them with the articles and runs those that can be run.
 private struct Samples: Sendable {
     // MARK: README.md
-
-    func hello() async throws {
-        let api = Session("https://api.example.com/v1/")
-        let posts = try await api.get("posts", query: ["tag": "sea"], as: [Post].self).value()
-        print(posts.map(\.title))
-    }
-
-    struct Story: Decodable, Sendable { let kids: [Int] }
-    struct Comment: Decodable, Sendable { let text: String }
-
-    @MainActor
-    final class StoryModel: RequestOwner {
-        nonisolated let deallocBag = DeallocBag()
-        private let session: Session
-        private(set) var story: Story?
-        private(set) var comments: [Comment] = []
-        private(set) var message = ""
-        var isLoading = false
-
-        init(session: Session) { self.session = session }
-
-        func open(_ id: Int) {
-            deallocBag.task(for: self, isRunning: \.isLoading) { [session] in
-                let story = try await session.get("stories/\(id)", as: Story.self).value()
-                let comments = try await session.values(of: story.kids.map { session.get("comments/\($0)", as: Comment.self) })
-                return (story, comments)
-            } onSuccess: { model, page in
-                (model.story, model.comments) = page
-            } onFailure: { model, error in
-                model.message = error.localizedDescription
-            }
-        }
-    }
 
     func addPhoto(_ photo: URL, to page: Int, tags: [String], with session: Session) async throws -> [Post] {
         var form = MultipartForm(); try form.add(file: photo, name: "photo")
@@ -59,21 +25,6 @@ private struct Samples: Sendable {
             .value()
     }
 
-    func makeReaderSession() -> Session {
-        var configuration = Session.Configuration()
-        configuration.cache = ResponseCache(named: "com.example.reader")
-        configuration.options.cache.timeToLive = .seconds(600)  // only if the servers do not say how long
-        return Session(configuration: configuration)
-    }
-
-    func watchNetwork() async throws {
-        let monitor = ReachabilityMonitor()
-        try monitor.start()
-        for await path in monitor.paths {
-            print(path)  // satisfied IPv4 DNS over eth0 (wired) by 192.0.2.1
-        }
-    }
-
     // MARK: Responses.md
 
     func posts(_ session: Session, _ numbers: [Int]) async throws(NetworkError) -> [Post] {
@@ -81,9 +32,7 @@ private struct Samples: Sendable {
     }
 
     func snakeCaseSession() -> Session {
-        var configuration = Session.Configuration()
-        configuration.json = JSONCoding(keys: .snakeCase, dates: .iso8601)
-        return Session(configuration: configuration)
+        Session("https://api.example.com/v1/", json: JSONCoding(keys: .snakeCase, dates: .iso8601))
     }
 
     // MARK: GettingStarted.md
@@ -151,9 +100,8 @@ private struct Samples: Sendable {
     }
 
     func session(keepingCookiesOf account: String) async -> Session {
-        var configuration = Session.Configuration()
-        configuration.cookies = await CookieJar(named: "com.example.reader", partition: account)
-        return Session(configuration: configuration)
+        let jar = await CookieJar(named: "com.example.reader", partition: account)
+        return Session("https://api.example.com/v1/").with { $0.cookies = jar }
     }
 
     struct Post: Codable, Sendable { let title: String }
@@ -211,17 +159,16 @@ private struct Samples: Sendable {
 
     // MARK: GettingStarted.md
 
-    func makeSession(_ base: String) -> Session {
-        var configuration = Session.Configuration()
-        configuration.baseURL = base + "/api/"
-        configuration.headers[.userAgent] = "Example/1.0"
-        configuration.options.timeouts.idle = .seconds(30)
-        return Session(configuration: configuration)
+    func makeSession(_ server: String) -> Session {
+        Session("\(server)/api/").with {
+            $0.headers[.userAgent] = "Example/1.0"
+            $0.options.timeouts.idle = .seconds(30)
+        }
     }
 
     func firstPost(_ session: Session) async throws(NetworkError) -> Post? {
         let response = try await session.get("posts", as: [Post].self).response()
-        print(response.status, response.metrics.total, response.url)
+        print(response.status, response.duration, response.url)
         return response.value.first
     }
 
@@ -324,8 +271,9 @@ private struct Samples: Sendable {
                 .decideDisposition(for: self) { _, arrival in
                     (arrival.head.contentLength ?? 0) > 50_000_000 ? .cancel : .allow
                 }
-                .onSuccess(for: self) { reports, data in reports.report = data }
-                .start(for: self)
+                .bound(to: self)
+                .onSuccess { reports, data in reports.report = data }
+                .start()
         }
     }
 
@@ -370,10 +318,10 @@ private struct Samples: Sendable {
     }
 
     func api(_ signer: some Interceptor, _ stopwatch: Stopwatch) -> Session {
-        var configuration = Session.Configuration()
-        configuration.options.interceptors.call = [stopwatch]
-        configuration.options.interceptors.exchange = [signer]
-        return Session(configuration: configuration)
+        Session("https://api.example.com/v1/").with {
+            $0.options.interceptors.call = [stopwatch]
+            $0.options.interceptors.exchange = [signer]
+        }
     }
 
     // MARK: Lifetimes.md
@@ -419,8 +367,8 @@ private struct Samples: Sendable {
         var count: Int { bodies.count }
 
         func fetch(_ session: Session, _ path: String, in bag: DeallocBag) {
-            session.get(path)
-                .onSuccess(for: self) { archive, body in archive.bodies.append(body) }
+            session.get(path).bound(to: self)
+                .onSuccess { archive, body in archive.bodies.append(body) }
                 .start(in: bag)
         }
     }
@@ -428,9 +376,7 @@ private struct Samples: Sendable {
     // MARK: Caching.md
 
     func cachingSession() -> Session {
-        var configuration = Session.Configuration()
-        configuration.cache = ResponseCache(named: "com.example.reader")
-        return Session(configuration: configuration)
+        Session("https://api.example.com/v1/").with { $0.cache = ResponseCache(named: "com.example.reader") }
     }
 
     func cachedPolicies(_ session: Session) -> [Request<Data>] {
@@ -562,6 +508,7 @@ private struct Samples: Sendable {
                 "Connections.md",
                 "Downloads.md",
                 "Endpoints.md",
+                "Errors.md",
                 "GettingStarted.md",
                 "Hooks.md",
                 "Interceptors.md",
@@ -591,7 +538,9 @@ private struct Samples: Sendable {
             "LeakTestSamples.swift",
             "LimitsSamples.swift",
             "ConnectionSamples.swift",
+            "ErrorSamples.swift",
             "MockSamples.swift",
+            "ReadmeSamples.swift",
             "RequestSamples.swift",
             "ServiceSamples.swift",
             "TestServerSamples.swift",

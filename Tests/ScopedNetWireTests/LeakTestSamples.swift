@@ -12,11 +12,18 @@ private final class FeedModel: RequestOwner {
     nonisolated let deallocBag = DeallocBag()
     private let session: Session
     private(set) var posts: [Post] = []
+    private(set) var message = ""
+    private(set) var isLoading = false
 
     init(session: Session) { self.session = session }
 
     func load() {
-        session.get("posts", as: [Post].self).onSuccess(for: self) { model, posts in model.posts = posts }.start(for: self)
+        isLoading = true
+        session.get("posts", as: [Post].self).bound(to: self)
+            .onSuccess { model, posts in model.posts = posts }
+            .onFailure { model, error in model.message = error.localizedDescription }
+            .onEnd { model, _ in model.isLoading = false }
+            .start()
     }
 }
 

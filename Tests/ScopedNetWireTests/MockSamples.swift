@@ -46,7 +46,7 @@ func troubles(_ session: Session, _ clock: ManualClock) async throws {
     session.mock.on(.get, "down", .failing(.connectionRefused))
     session.mock.on(.get, "cut", .ok("half of it").thenFailing(.connectionLost))
     session.mock.on(.post, "submit") { .json("{}", status: $0.body?.isEmpty == false ? 201 : 422) }
-    let slow = session.request("slow").start()
+    let slow = session.get("slow").start()
     await clock.waitForTimers(1)
     clock.advance(by: .seconds(1))
     await session.agent.waitUntilIdle()

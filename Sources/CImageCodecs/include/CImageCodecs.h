@@ -13,6 +13,11 @@
 /// The size of the buffer for the message of an error, which ends with a zero.
 #define SCOPEDNET_MESSAGE_SIZE 200
 
+/// The most segments of a JPEG and chunks of a PNG. Each costs as much as some hundred bytes, and may be four or twelve.
+#define SCOPEDNET_MOST_CHUNKS 50000
+/// The most chunks of a WebP that are no frames: libwebp goes over all of them anew with each piece of the file.
+#define SCOPEDNET_MOST_WEBP_CHUNKS 10000
+
 /// The result of a call.
 typedef enum {
     SCOPEDNET_CODEC_OK,
@@ -24,6 +29,8 @@ typedef enum {
     SCOPEDNET_CODEC_SCANS,
     /// More memory than `max_memory`, or than there is.
     SCOPEDNET_CODEC_MEMORY,
+    /// More segments or chunks than those above.
+    SCOPEDNET_CODEC_CHUNKS,
 } scopednet_codec_status;
 
 /// A request to decode a picture whose size is known from its header.
@@ -87,7 +94,8 @@ typedef struct {
     bool needs_all;
 } scopednet_webp_info;
 
-bool scopednet_webp_read_info(const uint8_t *bytes, size_t count, scopednet_webp_info *info);
+/// Fails where it is damaged, and where it has too many chunks.
+scopednet_codec_status scopednet_webp_read_info(const uint8_t *bytes, size_t count, scopednet_webp_info *info, char *message);
 scopednet_codec_status scopednet_webp_decode(const scopednet_decode_request *request, char *message);
 
 /// The frames of an animated WebP, from first to last.

@@ -114,12 +114,22 @@ public final class BodyReader: Sendable {
         return body.count == range.count ? body : body.subdata(in: start..<start + range.count)
     }
 
+    /// Memory to read into. A large body has pages of its own, which the system has back with it: malloc would keep them between blocks that stay.
+    private static func memory(_ count: Int) -> (UnsafeMutableRawPointer, Data.Deallocator)? {
+        guard count > 1 << 20 else { return malloc(count).map { ($0, .free) } }
+        let flags = MAP_PRIVATE | Int32(MAP_ANONYMOUS) | Int32(MAP_POPULATE)
+        guard let start = mmap(nil, count, PROT_READ | PROT_WRITE, flags, -1, 0), start != MAP_FAILED else { return nil }
+        return (start, .unmap)
+    }
+
     private func read(_ range: Range<Int>, _ descriptor: Int32, _ trailer: [UInt8]) throws(StoreError) -> Data {
         if layout.overhead > 0 { return try readSealed(range, descriptor, trailer) }
         let frames = layout.frames(of: range)
         guard let first = frames.first, let last = frames.last else { return Data() }
         let covered = layout.frame(first).lowerBound..<layout.frame(last).upperBound
-        guard let memory = malloc(covered.count) else { throw StoreError(.system, "no memory for \(covered.count) bytes") }
+        guard let (memory, deallocator) = Self.memory(covered.count) else {
+            throw StoreError(.system, "no memory for \(covered.count) bytes")
+        }
         let buffer = UnsafeMutableRawBufferPointer(start: memory, count: covered.count)
         do throws(StoreError) {
             try Files.readAll(descriptor, into: buffer, at: covered.lowerBound)
@@ -132,10 +142,10 @@ public final class BodyReader: Sendable {
                 }
             }
         } catch {
-            free(memory)
+            _ = Data(bytesNoCopy: memory, count: covered.count, deallocator: deallocator)
             throw error
         }
-        let data = Data(bytesNoCopy: memory, count: covered.count, deallocator: .free)
+        let data = Data(bytesNoCopy: memory, count: covered.count, deallocator: deallocator)
         if covered == range { return data }
         return data.subdata(in: range.lowerBound - covered.lowerBound..<range.upperBound - covered.lowerBound)
     }

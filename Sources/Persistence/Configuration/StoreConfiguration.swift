@@ -61,13 +61,15 @@ public struct StoreLimits: Sendable {
     public var inlineBodyBytes = 128 << 10
     /// The oldest go beyond that.
     public var variantsPerKey = 16
-    /// How long a change may wait to be written, in private mode. What a killed process can lose.
+    /// How long a change may wait to be written, in private mode. What a killed process can lose. What memory does not keep is written at once.
     public var dirtyAge = Duration.seconds(1)
     /// Changes that wait to be written, in bytes. Puts beyond are refused until the disk has caught up.
     public var pendingBytes = 32 << 20
     /// How long a lookup waits for the disk before it is a miss.
     public var readTimeout = Duration.seconds(2)
 
+    /// The most bytes of an entry that is kept in memory.
+    var largestInMemory: Int { memoryBytes / 16 }
     /// Changes of one transaction.
     var batchKeys = 512
     var batchBytes = 8 << 20

@@ -42,7 +42,9 @@ extension MemoryState {
         queue.put(WriteBackQueue.Put(entry: entry, ticket: ticket), at: now.monotonic)
         // What memory let go of before it was written is the queue's alone now, and goes to the disk first.
         let isDirtyGone = released.contains { slot in slot.entries.first.map { $0.key != key && queue.write(for: $0.key) != nil } ?? false }
-        return Change(wake: isDirtyGone ? .now : wake(before: before, now), released: released)
+        // One that is too large for memory waits for nothing: no other write makes its own cheaper, and meanwhile it takes memory all the same.
+        let isHeldByQueueAlone = entry.memoryCost > limits.largestInMemory
+        return Change(wake: isDirtyGone || isHeldByQueueAlone ? .now : wake(before: before, now), released: released)
     }
 
     /// Memory has only a part of what there is then, so that the next reader asks the disk.

@@ -201,7 +201,7 @@ struct MemoryState {
     /// A slot that takes more than its share stays out; then the queue and the disk answer for it.
     mutating func keep(_ slot: Slot, for key: EntryKey) -> [Slot] {
         let cost = slot.entries.reduce(128 + key.byteCount) { $0 + $1.memoryCost }
-        guard cost <= limits.memoryBytes / 16 else { return slots.remove(key).map { [$0] } ?? [] }
+        guard cost <= limits.largestInMemory else { return slots.remove(key).map { [$0] } ?? [] }
         let former = slots.insert(slot, for: key, cost: cost)
         let gone = slots.evict()
         if let former { return gone + [former] }

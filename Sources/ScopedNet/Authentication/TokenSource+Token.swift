@@ -5,7 +5,7 @@ extension TokenSource {
     /// A bearer token, and what is known of it.
     ///
     /// ```swift
-    /// let grant = try await session.post("token", body: .form(["refresh": old?.refresh]), as: Grant.self).value()
+    /// let grant = try await session.post("token", form: ["refresh": old?.refresh], as: Grant.self).value()
     /// return TokenSource.Token(grant.accessToken, expiresIn: .seconds(grant.expiresIn), refresh: grant.refreshToken)
     /// ```
     ///

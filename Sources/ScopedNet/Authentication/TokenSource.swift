@@ -6,7 +6,7 @@ import SystemSupport
 ///
 /// ```swift
 /// let tokens = TokenSource(storage: .init(named: "com.example.reader")) { old in
-///     let grant = try await session.post("token", body: .form(["refresh": old?.refresh]), as: Grant.self).value()
+///     let grant = try await session.post("token", form: ["refresh": old?.refresh], as: Grant.self).value()
 ///     return TokenSource.Token(grant.token, expiresIn: .seconds(grant.expiresIn), refresh: grant.refresh)
 /// }
 /// configuration.options.authentication = .tokens(tokens, at: "https://api.example.com")

@@ -18,7 +18,7 @@ extension RequestBody {
     /// The same body, sent with `Content-Encoding: gzip`.
     ///
     /// ```swift
-    /// session.request("events", method: .post, body: .json(events).compressed())
+    /// session.post("events", body: .json(events).compressed())
     /// ```
     ///
     /// Bytes and JSON below `minimumBytes`, 1,024 by default, are sent as they are.

@@ -6,8 +6,7 @@ import SystemSupport
 /// A private HTTP cache (RFC 9111) on disk, with the memory in front of it. Sessions share one by being given the same.
 ///
 /// ```swift
-/// var configuration = Session.Configuration()
-/// configuration.cache = ResponseCache(named: "com.example.reader")
+/// let reader = Session("https://api.example.com/v1/").with { $0.cache = ResponseCache(named: "com.example.reader") }
 /// ```
 ///
 /// Making one does no I/O and cannot fail: where the disk cannot be used, memory works alone, and no request ever fails because of the

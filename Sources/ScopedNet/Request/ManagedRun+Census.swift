@@ -11,7 +11,7 @@ extension ManagedRun: CensusMember {
         let bags = [bag].compactMap { $0 } + (ifExtras { $0.bags } ?? [])
         for bag in bags where bag.isHolding(self) { state.tables.append("the bag of \(bag.label)") }
         state.handles = ticket?.handleCount ?? 0
-        state.closures = heldClosures
+        state.closures = heldClosures + ((ifExtras { $0.hooks?.table.origins } ?? nil) ?? [])
         state.holds = [session.ticket?.number].compactMap { $0 }
         state.ending = censusEnding
         return state

@@ -7,10 +7,10 @@ import SystemSupport
 /// `self` makes no lasting cycle. Prefer the forms that take the owner and hand it back: they hold it weakly, and so let its bag do its work.
 ///
 /// ```swift
-/// session.get("posts", as: [Post].self)
-///     .onSuccess(for: self) { model, posts in model.posts = posts }
-///     .onFailure(for: self) { model, error in model.message = error.description }
-///     .start(in: bag)
+/// session.get("posts", as: [Post].self).bound(to: self)
+///     .onSuccess { model, posts in model.posts = posts }
+///     .onFailure { model, error in model.message = error.localizedDescription }
+///     .start()
 /// ```
 ///
 /// A closure runs on the actor where it was written, else on the session's delivery queue; never on the network thread, never under a lock,

@@ -11,7 +11,7 @@ extension ResponseCache {
     ///
     /// ```swift
     /// for article in articles {
-    ///     let page = session.request("articles/\(article.id)").options { $0.cache.timeToLive = .seconds(600) }
+    ///     let page = session.get("articles/\(article.id)").options { $0.cache.timeToLive = .seconds(600) }
     ///     await cache.store(try encoder.encode(article), headers: [.contentType: "application/json"], for: page)
     /// }
     /// ```
@@ -49,27 +49,31 @@ extension ResponseCache {
     /// A response that was stored by ``store(_:headers:for:)``, and is valid still.
     package struct Finding: Sendable {
         package let headers: HTTPFields
+        /// Empty where it was not asked for.
         package let body: Data
         /// Its remaining lifetime (RFC 9111 section 4.2).
         package let secondsLeft: Int
     }
 
-    /// Finds what was stored under a request, without a run: nobody is asked for credentials, and no observer hears of it.
-    package func find<Value>(_ request: Request<Value>) async -> Finding? {
+    /// Finds what was stored under a request, without a run: nobody is asked for credentials, and no observer hears of it. Reading a body costs as much
+    /// as it is long: ask for it where it is used.
+    package func find<Value>(_ request: Request<Value>, withBody: Bool = true) async -> Finding? {
         let template = request.prepared()
         return await withCheckedContinuation { continuation in
-            BlockingPool.shared.submit(.init(self)) { continuation.resume(returning: self.find(template)) }
+            BlockingPool.shared.submit(.init(self)) { continuation.resume(returning: self.find(template, withBody: withBody)) }
         }
     }
 
-    private func find(_ template: RequestTemplate) -> Finding? {
+    private func find(_ template: RequestTemplate, withBody: Bool) -> Finding? {
         let strategy = strategy(template.options.cache)
         let request = CacheRequest(method: template.method, url: template.url.string, fields: template.headers.fields)
         guard let key = strategy.key(for: request) else { return nil }
         let found = cached(key) ?? load(key)
         guard case .serve(let answer) = strategy.decide(request, candidates: found.responses, now: clock()), !answer.isStale,
-            answer.body == .whole, let body = try? found.entries[answer.candidate].body.load(limit: template.options.limits.bodyBytes)
+            answer.body == .whole
         else { return nil }
+        let entry = found.entries[answer.candidate]
+        guard let body = withBody ? try? entry.body.load(limit: template.options.limits.bodyBytes) : Data() else { return nil }
         return Finding(headers: answer.head.fields, body: body, secondsLeft: answer.status.timeToLive ?? 0)
     }
 

@@ -2,8 +2,13 @@
 public struct SessionWarning: Sendable, Hashable, CustomStringConvertible {
     /// The finding and its effect in one sentence, safe to log: without userinfo, and without what looks like a secret.
     public let description: String
+    /// True for what a program may do on purpose, such as a request that is made ready and then not needed. Loggers tell of it at `debug`.
+    let isMinor: Bool
 
-    package init(description: String) { self.description = description }
+    package init(description: String, isMinor: Bool = false) {
+        self.description = description
+        self.isMinor = isMinor
+    }
 }
 
 extension SessionWarning {
@@ -12,7 +17,7 @@ extension SessionWarning {
         let masked = SecretMask().maskedURL(URLText.maskingUserinfo(url)).printable
         let places = closures.prefix(3).joined(separator: ", ")
         let fault = "was dropped without a start although closures were registered at"
-        return SessionWarning(description: "the request for '\(masked)' \(fault) \(places): call start()")
+        return SessionWarning(description: "the request for '\(masked)' \(fault) \(places): call start()", isMinor: true)
     }
 
     /// The warning for a base URL whose last segment is replaced by every relative URL (RFC 3986 section 5.2.3); nil for any other. (pure)

@@ -14,7 +14,7 @@ public struct StreamedResponse: Sendable {
     /// with all that a request can be told beforehand.
     ///
     /// ```swift
-    /// let request = session.request("stories/live").options { $0.timeouts.idle = nil }
+    /// let request = session.get("stories/live").options { $0.timeouts.idle = nil }
     /// for try await line in try await StreamedResponse(of: request, in: bag).bytes.lines { … }
     /// ```
     ///

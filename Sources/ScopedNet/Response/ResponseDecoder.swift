@@ -3,10 +3,10 @@ public import FoundationEssentials
 /// Makes a value of a response. Runs on the work executor: never on the network thread, never on a delivery queue.
 ///
 /// ```swift
-/// session.request(url, decoder: .json([Post].self))
-/// session.request(url, decoder: .text)
-/// session.request(url, decoder: .first(of: .json(Page.self), ResponseDecoder<String>.text.map { Page(html: $0) }))
-/// session.request(url, decoder: ResponseDecoder { head, body in try Image(body, type: head.mimeType) })
+/// session.get(url, decoder: .json(shape))
+/// session.get(url, decoder: .text(default: "ISO-8859-1"))
+/// session.get(url, decoder: .first(of: .json(Page.self), ResponseDecoder<String>.text.map { Page(html: $0) }))
+/// session.get(url, decoder: ResponseDecoder { head, body in try Image(body, type: head.mimeType) })
 /// ```
 ///
 /// A decoder may expect media types; see ``ContentTypeValidation`` for how to ask for others. When the run is cancelled while it decodes, the

@@ -8,9 +8,9 @@ import SystemSupport
 /// its owner alive. A request leaves the bag by itself when it ends, so a bag that lives for a year stays small.
 ///
 /// ```swift
-/// @MainActor final class FeedModel {
-///     private let bag = DeallocBag()          // first property
-///     func load() { session.get("feed", as: Feed.self).onSuccess(for: self) { model, feed in model.feed = feed }.start(in: bag) }
+/// @MainActor final class FeedModel: RequestOwner {
+///     nonisolated let deallocBag = DeallocBag()          // first property
+///     func load() { session.get("feed", as: Feed.self).start(for: self) { model, result in model.show(result) } }
 /// }
 /// ```
 ///

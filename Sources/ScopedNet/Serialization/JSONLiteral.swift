@@ -1,7 +1,7 @@
 /// A JSON object or array as written in place, of variables and literals of any `Encodable` types.
 ///
 /// ```swift
-/// session.post("posts", body: .json(["title": title, "n": n, "author": ["name": name, "age": age] as JSONLiteral]))
+/// session.post("posts", json: ["title": title, "n": n, "author": ["name": name, "age": age] as JSONLiteral])
 /// ```
 ///
 /// Names are written as they stand here, whatever ``JSONCoding/Keys`` say; values as the session's ``JSONCoding`` has them. A nil is `null`.

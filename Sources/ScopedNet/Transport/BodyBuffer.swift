@@ -70,6 +70,7 @@ struct BodyBuffer: ~Copyable {
 /// Free lists of large blocks in powers of two, 16 KiB to 1 MiB, at most 4 MiB in all.
 enum BodyPool {
     static let smallest = 16 << 10
+    static let largest = smallest << (classes - 1)
     private static let classes = 7
     private static let budget = 4 << 20
 

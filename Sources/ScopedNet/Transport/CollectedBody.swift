@@ -12,11 +12,23 @@ import SystemSupport
             // is published under the lock, behind the bytes.
             let memory: UnsafeMutableRawPointer
             let capacity: Int
+            private let pages: PageBlock?
 
-            init(_ memory: UnsafeMutableRawPointer, capacity: Int) { (self.memory, self.capacity) = (memory, capacity) }
+            init?(_ size: Int) {
+                if size > BodyPool.largest {
+                    guard let pages = PageBlock(byteCount: size) else { return nil }
+                    (memory, capacity, self.pages) = (pages.start, size, pages)
+                } else {
+                    guard let (start, room) = BodyPool.take(size) else { return nil }
+                    (memory, capacity, pages) = (start, room, nil)
+                }
+            }
 
-            deinit { BodyPool.give(memory, capacity: capacity) }
+            deinit { if let pages { pages.release() } else { BodyPool.give(memory, capacity: capacity) } }
         }
+
+        /// The longest body that has memory for all of it from the start, by what its response says.
+        static let maxReserved = 64 << 20
 
         private struct State: Sendable {
             var block: Block?
@@ -40,7 +52,7 @@ import SystemSupport
         /// A hint; without memory for it the body grows as it comes.
         func reserve(_ expected: Int) {
             let now = state.withLock { $0 }
-            let wanted = min(expected, BodyBuffer.maxReserved)
+            let wanted = min(expected, Self.maxReserved)
             if wanted > now.block?.capacity ?? 0, let block = Self.block(wanted, from: now) { publish(block, now.count) }
         }
 
@@ -59,9 +71,9 @@ import SystemSupport
         }
 
         private static func block(_ size: Int, from old: State) -> Block? {
-            guard let (memory, capacity) = BodyPool.take(size) else { return nil }
-            if let block = old.block { memory.copyMemory(from: block.memory, byteCount: old.count) }
-            return Block(memory, capacity: capacity)
+            guard let block = Block(size) else { return nil }
+            if let before = old.block { block.memory.copyMemory(from: before.memory, byteCount: old.count) }
+            return block
         }
 
         private func publish(_ block: Block, _ count: Int) {

@@ -82,6 +82,16 @@ extension Endpoint where Value == String {
     public var decoder: ResponseDecoder<String> { .text }
 }
 
+extension Endpoint where Value == Data? {
+    /// The body as it is; nil for an empty one.
+    public var decoder: ResponseDecoder<Data?> { ResponseDecoder<Data>.data.map { $0.isEmpty ? nil : $0 } }
+}
+
+extension Endpoint where Value == String? {
+    /// The body as text; nil for an empty one.
+    public var decoder: ResponseDecoder<String?> { ResponseDecoder<String>.text.map { $0.isEmpty ? nil : $0 } }
+}
+
 extension Endpoint where Value == Void {
     /// Nothing is made of the body.
     public var decoder: ResponseDecoder<Void> { .discarding }

@@ -69,10 +69,19 @@ struct CodecCall {
             case SCOPEDNET_CODEC_CANCELLED: throw CancellationError()
             // No more than one too many are counted.
             case SCOPEDNET_CODEC_SCANS: throw ImageError.exceeds(.scans, actual: Int(Int32(clamping: scans)) + 1, most: scans)
+            case SCOPEDNET_CODEC_CHUNKS: throw ImageError.tooManyChunks(header.format)
             case SCOPEDNET_CODEC_MEMORY: throw ImageError.exceeds(.decodedBytes, actual: most, most: limits.decodedBytes)
             default: throw ImageError.damaged(header.format, message)
             }
         }
+    }
+}
+
+extension ImageError {
+    /// Makes the error for more segments of a JPEG or chunks than are allowed. No more than one too many are counted.
+    static func tooManyChunks(_ format: ImageFormat) -> ImageError {
+        let most = Int(format == .webP ? SCOPEDNET_MOST_WEBP_CHUNKS : SCOPEDNET_MOST_CHUNKS)
+        return .exceeds(.chunks, actual: most + 1, most: most)
     }
 }
 

@@ -22,12 +22,11 @@ public struct WebPDecoder: CancellableImageDecoding {
         // Before anything is looked for in the chunks of the file.
         try options.limits.check(header, target: (1, 1))
         var info = scopednet_webp_info()
-        let isRead = data.withUnsafeBytes { bytes in
-            scopednet_webp_read_info(bytes.octets, bytes.count, &info)
-        }
-        guard isRead else { throw ImageError.damaged(.webP, "its first chunks are no picture") }
-        if info.is_animated { return try Self.firstFrame(data, header, options.limits) }
         var call = CodecCall(header, options, cancellation)
+        try call.run { message in
+            data.withUnsafeBytes { scopednet_webp_read_info($0.octets, $0.count, &info, message) }
+        }
+        if info.is_animated { return try Self.firstFrame(data, header, options.limits) }
         if let wanted = options.storedSize(header) { call.output = Self.cover(wanted, header) }
         try options.limits.check(header, target: info.needs_all ? nil : (call.output.width, call.output.height))
         return try call.decode(data) { scopednet_webp_decode($0, $1) }

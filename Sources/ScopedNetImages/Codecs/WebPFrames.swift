@@ -48,7 +48,7 @@ struct WebPFrames: AnimationFrames {
                 durations.append(.milliseconds(milliseconds < 20 ? 100 : milliseconds))
             } else {
                 others += 1
-                guard others <= 10_000 else { throw .damaged(.webP, "more than 10000 chunks that are no frames") }
+                guard others <= SCOPEDNET_MOST_WEBP_CHUNKS else { throw .tooManyChunks(.webP) }
                 if bytes.has("ANIM", at: offset) { loops = bytes.u16LE(offset + 12) ?? 1 }
             }
             offset += 8 + length + length % 2

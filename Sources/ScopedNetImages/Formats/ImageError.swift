@@ -2,9 +2,11 @@ public import FoundationEssentials
 
 /// The failure to make a picture of bytes. New cases may be added; keep a default when you switch.
 public enum ImageError: Error, Sendable, Hashable {
-    /// A limit of ``ImageLimits``.
+    /// A limit of ``ImageLimits``, or one that is fixed.
     public enum Limit: String, Sendable, Hashable {
         case bodyBytes, headerBytes, pixels, side, decodedBytes, frames, scans
+        /// The segments of a JPEG and the chunks of a PNG: 50,000; the chunks of a WebP that are no frames: 10,000.
+        case chunks
     }
 
     /// The bytes are of no format that is known.

@@ -15,7 +15,7 @@ public struct ImageHeader: Sendable, Hashable {
     public var width: Int
     /// Rows, as stored.
     public var height: Int
-    /// The way in which it is shown. WebP and PNG may tell it behind the pixels, where this does not look.
+    /// The way in which it is shown. WebP and PNG may tell it behind the pixels, where only a look at the complete file finds it.
     public var orientation = ImageOrientation.up
     /// The number of frames or pages; nil where only the whole file tells.
     public var frameCount: Int?
@@ -59,23 +59,38 @@ public struct ImageHeader: Sendable, Hashable {
         }
         // The index of these two may stand behind their pixels, and is found in a step or two. All others are read from their start, chunk by chunk.
         let most = format == .tiff || format == .ico ? limits.bodyBytes : limits.headerBytes
-        let bytes = bytes.prefix(most)
-        let reading: Reading =
-            switch format {
-            case .jpeg: try JPEGHeader.read(bytes)
-            case .png: try PNGHeader.read(bytes)
-            case .gif: try GIFHeader.read(bytes)
-            case .webP: try WebPHeader.read(bytes)
-            case .bmp: try BMPHeader.read(bytes)
-            case .ico: try ICOHeader.read(bytes)
-            case .xbm: try XBMHeader.read(bytes)
-            case .tiff: try TIFFHeader.read(bytes, at: 0, .tiff)
-            case .avif, .heic, .jpegXL, .svg: throw .unsupported(format)
-            }
-        guard case .needsMore(let count) = reading else { return reading }
-        guard count <= most else { throw .exceeds(.headerBytes, actual: count, most: most) }
-        if isComplete { throw .damaged(format, "it ends before its size is told") }
-        return .needsMore(max(count, bytes.count + 1))
+        let start = bytes.prefix(most)
+        switch try read(start, format) {
+        case .header(var header):
+            if isComplete, header.orientation == .up { header.orientation = orientationBehindPixels(bytes, format) ?? .up }
+            return .header(header)
+        case .needsMore(let count):
+            guard count <= most else { throw .exceeds(.headerBytes, actual: count, most: most) }
+            if isComplete { throw .damaged(format, "it ends before its size is told") }
+            return .needsMore(max(count, start.count + 1))
+        }
+    }
+
+    private static func read(_ bytes: ByteView, _ format: ImageFormat) throws(ImageError) -> Reading {
+        switch format {
+        case .jpeg: try JPEGHeader.read(bytes)
+        case .png: try PNGHeader.read(bytes)
+        case .gif: try GIFHeader.read(bytes)
+        case .webP: try WebPHeader.read(bytes)
+        case .bmp: try BMPHeader.read(bytes)
+        case .ico: try ICOHeader.read(bytes)
+        case .xbm: try XBMHeader.read(bytes)
+        case .tiff: try TIFFHeader.read(bytes, at: 0, .tiff)
+        case .avif, .heic, .jpegXL, .svg: throw .unsupported(format)
+        }
+    }
+
+    private static func orientationBehindPixels(_ bytes: ByteView, _ format: ImageFormat) -> ImageOrientation? {
+        switch format {
+        case .png: PNGHeader.orientation(bytes)
+        case .webP: WebPHeader.orientation(bytes)
+        default: nil
+        }
     }
 
     /// - Throws: where a side is none.

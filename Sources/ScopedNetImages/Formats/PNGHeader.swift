@@ -23,4 +23,15 @@ enum PNGHeader {
         }
         return try ImageHeader.checked(format, width, height, orientation: orientation, frames: frames)
     }
+
+    /// Looks for EXIF in all of a file: it may stand behind the pixels (section 11.3.5).
+    static func orientation(_ bytes: ByteView) -> ImageOrientation? {
+        var offset = 33
+        for _ in 0..<50_000 {
+            guard let length = bytes.u32BE(offset), !bytes.has("IEND", at: offset + 4) else { return nil }
+            if bytes.has("eXIf", at: offset + 4) { return TIFFHeader.orientation(bytes, at: offset + 8, end: offset + 8 + length) }
+            offset += 12 + length
+        }
+        return nil
+    }
 }

@@ -17,4 +17,19 @@ enum WebPHeader {
         }
         throw .damaged(.webP, "an unknown first chunk")
     }
+
+    /// Looks for EXIF, which stands behind the pixels (section 2.7.1.5). Some programs write the signature that it has in a JPEG.
+    static func orientation(_ bytes: ByteView) -> ImageOrientation? {
+        guard bytes.has("VP8X", at: 12), (bytes.u8(20) ?? 0) & 0x08 != 0 else { return nil }
+        var offset = 12
+        for _ in 0..<10_000 {
+            guard let length = bytes.u32LE(offset + 4) else { return nil }
+            if bytes.has("EXIF", at: offset) {
+                let start = offset + (bytes.has("Exif", at: offset + 8) ? 14 : 8)
+                return TIFFHeader.orientation(bytes, at: start, end: offset + 8 + length)
+            }
+            offset += 8 + length + length % 2
+        }
+        return nil
+    }
 }

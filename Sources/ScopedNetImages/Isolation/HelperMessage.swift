@@ -2,7 +2,7 @@
 /// The messages of `Sources/scopednet-decoder/protocol.h`. (pure)
 enum HelperMessage {
     static let magic: UInt64 = 0x5363_4e65_7449_6d67
-    static let version: UInt64 = 2
+    static let version: UInt64 = 3
 
     enum Format: UInt64 {
         case jpeg = 1
@@ -10,7 +10,7 @@ enum HelperMessage {
     }
 
     enum Status: UInt64 {
-        case ok, damaged, cancelled, scans, memory, decoded, refused
+        case ok, damaged, cancelled, scans, memory, chunks, decoded, refused
     }
 
     /// A request, without its two descriptors.
@@ -54,7 +54,9 @@ enum HelperMessage {
         init(_ bytes: UnsafeRawBufferPointer) throws(ImageIsolationError) {
             guard bytes.count == Self.size else { throw .protocolError("an answer of \(bytes.count) bytes") }
             func word(_ index: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self) }
-            guard word(0) == magic, word(1) == version else { throw .protocolError("an answer of another version") }
+            guard word(0) == magic, word(1) == version else {
+                throw .protocolError("the helper is of another version of ScopedNet: build both from the same sources")
+            }
             guard let status = Status(rawValue: word(2)) else { throw .protocolError("an unknown status") }
             self.status = status
             output = PixelSize(width: Int(clamping: word(3)), height: Int(clamping: word(4)))

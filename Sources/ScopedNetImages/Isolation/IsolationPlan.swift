@@ -65,6 +65,7 @@ struct IsolationPlan {
         case .ok: return
         case .damaged: throw ImageError.damaged(header.format, answer.text)
         case .scans: throw ImageError.exceeds(.scans, actual: request.scans + 1, most: request.scans)
+        case .chunks: throw ImageError.tooManyChunks(header.format)
         case .memory: throw ImageError.exceeds(.decodedBytes, actual: request.memory, most: limits.decodedBytes)
         case .decoded: throw ImageError.exceeds(.decodedBytes, actual: header.width * header.height * 4, most: limits.decodedBytes)
         case .cancelled, .refused: throw ImageIsolationError.protocolError(answer.text)

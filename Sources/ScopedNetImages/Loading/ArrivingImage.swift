@@ -79,8 +79,8 @@ final class ArrivingImage: Sendable {
     /// - Returns: false for a file that would be refused: the transfer is to be stopped.
     func look() -> Bool {
         let now = state.withLock { $0 }
-        // In a coding it is no picture yet, and judged when it is whole.
-        guard let head = now.head, head["content-encoding"] == nil else { return true }
+        // In a coding it is no picture yet, and judged when it is whole. A part that does not fit what came before is none.
+        guard let head = now.head, head["content-encoding"] == nil, head.status != 206 || isContinued(by: head) else { return true }
         let count = before(now).count + (now.body?.count ?? 0)
         if let header = now.header {
             if count >= now.shown + now.shown / 8, isWatched() { show(header, bytes(now), now.number) }
@@ -120,7 +120,9 @@ final class ArrivingImage: Sendable {
         }
     }
 
-    private func before(_ now: State) -> Data { now.head?.status == 206 ? partial?.data ?? Data() : Data() }
+    private func before(_ now: State) -> Data { now.head.map(isContinued) == true ? partial?.data ?? Data() : Data() }
+
+    private func isContinued(by head: ResponseHead) -> Bool { partial?.isContinued(by: head) == true }
 
     private func bytes(_ now: State) -> Data {
         let (before, data) = (before(now), now.body?.data ?? Data())

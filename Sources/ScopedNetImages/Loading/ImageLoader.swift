@@ -30,6 +30,9 @@ public final class ImageLoader: Sendable {
     private let results: ImageResults?
     private let count: LoaderCount
     private let urls = Lock(RecencyList<String, String>())
+    /// The session's policy, for requests that have none of their own.
+    private let readsPictures: Bool
+    private let keepsPictures: Bool
 
     /// Makes a loader.
     ///
@@ -39,6 +42,8 @@ public final class ImageLoader: Sendable {
     public init(_ session: Session, configuration: Configuration = Configuration()) {
         self.session = session
         self.configuration = configuration
+        let policy = session.configuration.options.cache
+        (readsPictures, keepsPictures) = (policy.readsPictures, policy.keepsPictures)
         let decoders = ImageDecoders(configuration.decoders)
         maker = ImageMaker(decoders: decoders, limits: configuration.limits)
         decoding = DecodePool(limit: configuration.decodesAtOnce, order: configuration.order)
@@ -70,7 +75,7 @@ public final class ImageLoader: Sendable {
     /// - Parameter request: the picture that is wanted.
     /// - Returns: the picture; nil where it has to be loaded.
     public func cached(_ request: ImageRequest) -> DecodedImage? {
-        request.readsMemory ? memory.hit(for: keys(of: request).picture)?.image : nil
+        readsMemory(request) ? memory.hit(for: keys(of: request).picture)?.image : nil
     }
 
     /// Loads a picture, and awaits it.
@@ -173,7 +178,7 @@ public final class ImageLoader: Sendable {
         let (keys, origin) = (keys(of: request), ImageOrigin(fileID, line))
         let load = ImageLoad(
             request, keys.picture, among: pictures, of: session, closures, in: bag, onEnd: end(closures, keys.picture), origin)
-        if request.readsMemory, let hit = memory.hit(for: keys.picture), hit.isFresh {
+        if readsMemory(request), let hit = memory.hit(for: keys.picture), hit.isFresh {
             closures.finish(load.operation, .success(ImageResponse(image: hit.image, source: .memory, file: hit.file)))
             return load
         }
@@ -204,7 +209,7 @@ public final class ImageLoader: Sendable {
         _ request: ImageRequest, _ keys: Keys, _ work: CoalescedWork, _ origin: ImageOrigin
     ) async throws -> ImageResponse {
         let place = results == nil ? nil : ImageResults.place(beside: { transfers.request(for: request, keys.file) }, of: request)
-        if let place, request.readsMemory, let response = try await result(place, request, keys.picture, work, origin.number) {
+        if let place, readsMemory(request), let response = try await result(place, request, keys.picture, work, origin.number) {
             return response
         }
         do {
@@ -226,15 +231,16 @@ public final class ImageLoader: Sendable {
         let image: DecodedImage
         do {
             image = try await decoding.run(number, for: work) { [maker] cancellation in
-                try maker.read(found.data, scale: request.scale, cancellation)
+                try maker.read(found.data, scale: request.scale, cancellation, number: number)
             }
         } catch {
             // One that cannot be read is made again; one that nobody waits for is not.
             try Task.checkCancellation()
             return nil
         }
+        StepDoor.pass(.pictureMade, number)
         try Task.checkCancellation()
-        if request.writesMemory {
+        if keepsPicture(of: request) {
             memory.insert(
                 image, for: key, freshUntil: .now + .seconds(min(found.secondsLeft, 86_400)), validator: found.validator)
         }
@@ -290,7 +296,7 @@ public final class ImageLoader: Sendable {
     }
 
     private func keep(_ image: DecodedImage, of request: ImageRequest, _ key: ImageKey, _ body: ImageBody) {
-        switch request.writesMemory ? body.keeping : .never {
+        switch keepsPicture(of: request) ? body.keeping : .never {
         case .until(let instant):
             memory.insert(image, for: key, freshUntil: instant, validator: body.validator, file: body.response(image).file)
         // Nor is an older one: others would see it after somebody has seen this.
@@ -328,6 +334,9 @@ public final class ImageLoader: Sendable {
             _ = try await transfers.body(of: request, keys.file, for: work, origin)
         }
     }
+
+    private func readsMemory(_ request: ImageRequest) -> Bool { request.cache?.readsPictures ?? readsPictures }
+    private func keepsPicture(of request: ImageRequest) -> Bool { request.cache?.keepsPictures ?? keepsPictures }
 
     // MARK: Keys
 

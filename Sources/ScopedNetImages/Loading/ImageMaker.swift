@@ -16,7 +16,8 @@ struct ImageMaker: Sendable {
     }
 
     /// Decodes a picture that was made before, and is to be shown as it is.
-    func read(_ data: Data, scale: Double, _ cancellation: DecodingCancellation) throws -> DecodedImage {
+    func read(_ data: Data, scale: Double, _ cancellation: DecodingCancellation, number: UInt64) throws -> DecodedImage {
+        StepDoor.pass(.pictureDecoding, number)
         guard case .header(let header) = try ImageHeader.read(data, isComplete: true, limits: limits) else {
             throw ImageError.unknownFormat
         }

@@ -63,7 +63,7 @@ final class ImagePreviews: Sendable {
     /// - Returns: nil where there was no preview, or the bytes were others, as those of an attempt that broke off may be.
     func picture(_ data: Data) -> DecodedImage? {
         let (previewer, fed) = state.withLock { ($0.previewer, $0.fed) }
-        guard let previewer, !fed.isEmpty, data.starts(with: fed) else { return nil }
+        guard let previewer, !fed.isEmpty, data.prefix(fed.count) == fed else { return nil }
         return (try? previewer.picture(data)) ?? nil
     }
 

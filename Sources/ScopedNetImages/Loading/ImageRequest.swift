@@ -22,7 +22,7 @@ public struct ImageRequest: Sendable {
     /// Its priority. Several who wait for one picture have it as urgently as the most urgent of them. Default: `normal`.
     public var priority = Priority.normal
     /// The response cache's part; nil for that of the session. One that does not read stored responses does not read the memory either, and a picture of one
-    /// that stores nothing, as `CachePolicy.off`, is not kept there.
+    /// that stores nothing, as `CachePolicy.off`, is not kept there; the session's counts in the same way.
     public var cache: CachePolicy?
     /// Pixels for each point of the screen it is made for, which the picture carries. Default: 1.
     public var scale = 1.0
@@ -48,17 +48,6 @@ public struct ImageRequest: Sendable {
         self.priority = priority
     }
 
-    /// True where a picture that is in memory is an answer.
-    var readsMemory: Bool {
-        switch cache?.read {
-        case nil, .validOrNetwork, .thenNetwork, .only: true
-        default: false
-        }
-    }
-
-    /// False where nothing is to be kept.
-    var writesMemory: Bool { cache.map { !$0.write.isEmpty } ?? true }
-
     /// The difference between two pictures of one URL, besides their size.
     var variant: String {
         var parts: [String] = mode == .fit ? [] : ["\(mode)"]
@@ -66,6 +55,19 @@ public struct ImageRequest: Sendable {
         if !processors.isEmpty { parts.append(ImageProcessors.Chain(processors).identifier) }
         return parts.joined(separator: ";")
     }
+}
+
+extension CachePolicy {
+    /// True where a picture that is in memory is an answer.
+    var readsPictures: Bool {
+        switch read {
+        case .validOrNetwork, .thenNetwork, .only: true
+        case .none, .revalidate: false
+        }
+    }
+
+    /// False where no picture is to be kept.
+    var keepsPictures: Bool { !write.isEmpty }
 }
 
 extension ImageRequest: ExpressibleByStringLiteral {

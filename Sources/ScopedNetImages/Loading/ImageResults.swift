@@ -109,7 +109,7 @@ final class ImageResults: Sendable {
     }
 
     private func version(of file: Request<Data>) async -> (name: String, secondsLeft: Int)? {
-        guard let found = await cache.find(file), found.secondsLeft > 0,
+        guard let found = await cache.find(file, withBody: false), found.secondsLeft > 0,
             let validator = found.headers[.eTag] ?? found.headers[.lastModified]
         else { return nil }
         return (validator, found.secondsLeft)

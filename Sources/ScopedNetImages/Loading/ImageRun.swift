@@ -17,13 +17,13 @@ final class ImageRun: Sendable {
     init(goesOn: @escaping @Sendable () -> Bool) { self.goesOn = goesOn }
 
     /// Starts the request, as urgent as `work`, and awaits its end.
-    func response(to request: Request<Data>, for work: CoalescedWork) async throws -> Response<Data> {
+    func response(to request: Request<Data>, for work: CoalescedWork, _ origin: ImageOrigin) async throws -> Response<Data> {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let run = request.onResponse { [self] response in state.withLock { $0.result = .success(response) } }
                     .onFailure { [self] error in state.withLock { $0.result = .failure(error) } }
                     .onEnd { _ in continuation.resume() }
-                    .start()
+                    .start(fileID: origin.fileID, line: origin.line)
                 work.carry(run)
                 began(run)
             }

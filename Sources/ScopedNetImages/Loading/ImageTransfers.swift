@@ -50,7 +50,7 @@ final class ImageTransfers: Sendable {
         if let error = misses.error(for: key) { throw error }
         return try await coalescer.value(key, of: session, for: asker, fileID: origin.fileID, line: origin.line) { [self] work in
             try await permits.withPermit(origin.number, for: work) {
-                try await transfer(request, key, work, try await places.lease(origin.number, for: work))
+                try await transfer(request, key, work, try await places.lease(origin.number, for: work), origin)
             }
         }
     }
@@ -79,7 +79,7 @@ final class ImageTransfers: Sendable {
     private func watchers(of key: ImageTransferKey) -> [Watcher] { watchers.withLock { $0[key].map { Array($0.values) } ?? [] } }
 
     private func transfer(
-        _ request: ImageRequest, _ key: ImageTransferKey, _ work: CoalescedWork, _ lease: Permits.Lease
+        _ request: ImageRequest, _ key: ImageTransferKey, _ work: CoalescedWork, _ lease: Permits.Lease, _ origin: ImageOrigin
     ) async throws -> ImageBody {
         // It waited while another account logged in: the session would send that one's credentials.
         guard identity() == key.identity else { throw ImageLoadError.cancelled }
@@ -94,18 +94,18 @@ final class ImageTransfers: Sendable {
         arriving.withLock { $0[id] = image }
         defer { _ = arriving.withLock { $0.removeValue(forKey: id) } }
         do {
-            let response = try await response(to: request, key, image, after: partial, work)
+            let response = try await response(to: request, key, image, after: partial, work, origin)
             misses.remove(key)
             guard let body = await whole(response, request, key, after: partial) else {
                 // Not the rest of that file: all of it, then.
-                return try await transfer(request, key, work, lease)
+                return try await transfer(request, key, work, lease, origin)
             }
             return try ImageBody(body, from: response, limits: configuration.limits, lease)
         } catch {
             if let error = image.error { throw error }
             let status = (error as? NetworkError)?.status
             // The range is none any more; the beginning was taken, so that this comes once.
-            if partial != nil, status == 416 { return try await transfer(request, key, work, lease) }
+            if partial != nil, status == 416 { return try await transfer(request, key, work, lease, origin) }
             if configuration.resumes, let kept = image.beginning ?? (status == nil ? partial : nil) { partials.put(kept, for: key) }
             throw failure(error, key)
         }
@@ -130,18 +130,19 @@ final class ImageTransfers: Sendable {
     }
 
     private func response(
-        to wanted: ImageRequest, _ key: ImageTransferKey, _ image: ArrivingImage, after partial: PartialImage?, _ work: CoalescedWork
+        to wanted: ImageRequest, _ key: ImageTransferKey, _ image: ArrivingImage, after partial: PartialImage?, _ work: CoalescedWork,
+        _ origin: ImageOrigin
     ) async throws -> Response<Data> {
         let run = ImageRun { [onLastCancel = configuration.onLastCancel] in
             guard case .finish(let fraction) = onLastCancel else { return false }
             return (image.fraction ?? 0) >= fraction
         }
-        let request = request(for: wanted, key, rest: partial).onDownloadProgress { [weak self] progress in
+        let request = request(for: wanted, key, rest: partial).onDownloadProgress { @ArrivalActor [weak self] progress in
             guard image.look() else { return run.stop() }
             for watcher in self?.watchers(of: key) ?? [] { watcher.progressed(progress) }
         }
         request.arm { $0.bodyWatch = .holder { head, body in image.began(head, body) } }
-        return try await run.response(to: request, for: work)
+        return try await run.response(to: request, for: work, origin)
     }
 
     /// Makes the request for a file, or for the rest of it.

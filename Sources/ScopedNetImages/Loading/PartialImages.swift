@@ -27,20 +27,23 @@ struct PartialImage: Sendable {
     /// False where the beginning of a file is of no use later, whatever has come of it.
     static func mayFollow(_ head: ResponseHead?, _ before: PartialImage?) -> Bool {
         guard let head, let tag = head["etag"], !tag.hasPrefix("W/"), head["content-encoding"] == nil else { return false }
-        return head.status == 206 ? before?.tag == tag : head.status == 200 && head["accept-ranges"]?.lowercased() == "bytes"
+        return before?.isContinued(by: head) ?? false || head.status == 200 && head["accept-ranges"]?.lowercased() == "bytes"
     }
 
     /// The fields that ask for the rest, or for all of it where it has changed.
     var fields: [(String, String)] { [("Range", "bytes=\(data.count)-"), ("If-Range", tag)] }
 
+    /// True for the response that has the rest of this, and not of another version or another part.
+    func isContinued(by head: ResponseHead) -> Bool {
+        head.status == 206 && head["etag"] == tag && head["content-encoding"] == nil
+            && head["content-range"]?.replacing(" ", with: "").lowercased() == "bytes\(data.count)-\(total - 1)/\(total)"
+    }
+
     /// Joins the rest.
     ///
     /// - Returns: nil where the response is not the rest of this.
     func joined(with rest: Data, _ head: ResponseHead) -> Data? {
-        guard head.status == 206, head["etag"] == tag, head["content-encoding"] == nil, rest.count == total - data.count,
-            head["content-range"]?.replacing(" ", with: "").lowercased() == "bytes\(data.count)-\(total - 1)/\(total)"
-        else { return nil }
-        return data + rest
+        isContinued(by: head) && rest.count == total - data.count ? data + rest : nil
     }
 }
 

@@ -92,8 +92,11 @@ public final class LeakCensus: CensusListener {
     public func report(allowing allowed: Set<LeakReport.Kind> = []) -> LeakReport {
         LeakReport(
             entries: entries.filter { !allowed.contains(LeakReport.Kind($0.birth.kind)) }, all: entries,
-            forgottenStarts: state.withLock { $0.forgotten })
+            forgottenStarts: forgottenStarts)
     }
+
+    /// Requests that went although closures were registered for their next start, a sentence each.
+    var forgottenStarts: [String] { state.withLock { $0.forgotten } }
 
     var entries: [Entry] { state.withLock { $0.alive.values.sorted { $0.birth.number < $1.birth.number } } }
 

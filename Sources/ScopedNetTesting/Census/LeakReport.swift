@@ -62,6 +62,8 @@ public struct LeakReport: Sendable, CustomStringConvertible {
         public let holders: [String]
         /// The closures it holds, as `onSuccess at File.swift:12`: what they capture stays alive with it.
         public let closures: [String]
+        /// The holders of other objects that it stands for.
+        let holds: [LeakHolder]
 
         /// Several lines: verdict, details, origin, and its holders and closures.
         public var description: String {
@@ -89,26 +91,38 @@ public struct LeakReport: Sendable, CustomStringConvertible {
     /// True for no finding.
     public var isEmpty: Bool { leaks.isEmpty && forgottenStarts.isEmpty }
 
-    /// A paragraph for each finding.
+    /// One line for each kind of holder among the leaks: the code to write instead.
+    public var advice: [String] { LeakHolder.advice(about: leaks.flatMap(\.holds)) }
+
+    /// A paragraph for each finding, and the advice.
     public var description: String {
-        isEmpty ? "nothing alive" : (forgottenStarts + leaks.map(\.description)).joined(separator: "\n")
+        isEmpty ? "nothing alive" : (paragraphs { _ in true } + advice).joined(separator: "\n")
     }
+
+    /// A paragraph for each finding.
+    func paragraphs(where isShown: (Leak) -> Bool) -> [String] { forgottenStarts + leaks.filter(isShown).map(\.description) }
 
     init(entries: [LeakCensus.Entry], all: [LeakCensus.Entry], forgottenStarts: [String] = []) {
         self.forgottenStarts = forgottenStarts
         let now = SystemTiming().now()
-        let states: [(birth: CensusBirth, state: CensusState)] = all.compactMap { entry in
-            entry.member.object.map { (entry.birth, $0.censusState) }
+        let states: [Leak.Witness] = all.compactMap { entry in
+            entry.member.object.map { Leak.Witness(birth: entry.birth, state: $0.censusState, members: BagMembers($0)) }
         }
         let wanted = Set(entries.map(\.birth.number))
-        leaks = states.filter { wanted.contains($0.birth.number) }.map { birth, state in
-            Leak(birth, state, among: states, now: now)
-        }
+        leaks = states.filter { wanted.contains($0.birth.number) }.map { Leak($0, among: states, now: now) }
     }
 }
 
 extension LeakReport.Leak {
-    fileprivate init(_ birth: CensusBirth, _ state: CensusState, among all: [(birth: CensusBirth, state: CensusState)], now: UInt64) {
+    /// A live object and its answers.
+    fileprivate struct Witness {
+        let birth: CensusBirth
+        let state: CensusState
+        let members: BagMembers?
+    }
+
+    fileprivate init(_ witness: Witness, among all: [Witness], now: UInt64) {
+        let (birth, state) = (witness.birth, witness.state)
         kind = LeakReport.Kind(birth.kind)
         number = birth.number
         origin = birth.origin
@@ -120,12 +134,13 @@ extension LeakReport.Leak {
         let handles = state.handles > 1 ? "\(state.handles) handles (\(type)) of yours" : "a handle (\(type)) of yours"
         holders =
             (state.handles > 0 ? [handles] : []) + state.tables + keepers.map { "\($0.birth.kind) \($0.birth.number) (\($0.birth.origin))" }
-        closures = state.isInFlight ? birth.closures : state.closures
+        closures = (state.isInFlight ? birth.closures : []) + state.closures
         verdict =
             if kind == .run || kind == .operation {
                 state.isInFlight ? .inFlight : state.isOver && !state.tables.isEmpty ? .endedButInTables : .endedButReferenced
             } else {
                 keepers.contains { $0.state.isInFlight } ? .heldByRun : .referenced
             }
+        holds = verdict == .heldByRun ? [] : LeakHolder.found(kind, at: origin, state, closures, witness.members)
     }
 }

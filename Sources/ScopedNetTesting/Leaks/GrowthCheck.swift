@@ -18,6 +18,7 @@ struct GrowthCheck {
     }
 
     var failure: String? {
+        if let forgotten = census.forgottenStarts.first { return "A request was never started: \(forgotten)" }
         if Self.grows(counts, by: 1) {
             return "What is alive grows from round to round: \(counts.map(String.init).joined(separator: ", ")).\n\(census.report())"
         }

@@ -65,18 +65,37 @@ struct LeakCheck<Object: AnyObject> {
     /// What is wrong, if anything. Ask when it is over or the deadline has passed.
     func failure(after deadline: Duration) -> String? {
         let name = "\(Object.self)"
-        if probe.object != nil {
-            var text = "\(name) is still alive, \(deadline) after the last reference to it here was let go.\n"
-            let report = census.report()
-            if report.leaks.contains(where: { !$0.closures.isEmpty }) {
-                text += "A closure that captures it keeps it alive: take the owner as a parameter, as in onSuccess(for: self).\n"
-            }
-            return text + "\(report)"
+        if let object = probe.object {
+            let survival = "\(name) is still alive, \(deadline) after the last reference to it here was let go."
+            return ([survival] + explanation(of: object)).joined(separator: "\n")
         }
+        if let forgotten = census.forgottenStarts.first { return "\(name) went, and a request was never started: \(forgotten)" }
         guard isScope else { return nil }
         if started.isEmpty { return "No request of \(name) was in flight when it was let go: nothing was shown." }
         let faults = started.compactMap { fault($0) }
         return faults.isEmpty ? nil : "\(name) went, and not all its requests with it.\n" + faults.joined(separator: "\n")
+    }
+
+    /// The advice about what may hold the object, and what is alive beside it: not its bag, unless that holds more than requests.
+    private func explanation(of object: Object) -> [String] {
+        let report = census.report()
+        let holders =
+            (isHeldBySession(object) ? [LeakHolder(kind: .observer)] : []) + report.leaks.flatMap(\.holds).filter(\.mayHoldAnOwner)
+        let advice = LeakHolder.advice(about: holders)
+        let nothing =
+            "Nothing that was made here is known to hold it: look for a cycle, a task or a closure of its own, and for an observer or an "
+            + "onRequest closure of a session that was made elsewhere."
+        return (advice.isEmpty ? [nothing] : advice) + report.paragraphs { !$0.holds.contains(LeakHolder(kind: .bag)) }
+    }
+
+    /// True if the object is an observer or interceptor of a session that is alive or in use.
+    private func isHeldBySession(_ object: Object) -> Bool {
+        let members = census.entries.compactMap(\.member.object)
+        let sessions = members.compactMap { $0 as? Session ?? ($0 as? ManagedRun)?.session }
+        return sessions.map(\.configuration).contains { configuration in
+            let interceptors = configuration.options.interceptors.call + configuration.options.interceptors.exchange
+            return configuration.observers.contains { $0 as AnyObject === object } || interceptors.contains { $0 as AnyObject === object }
+        }
     }
 
     private func fault(_ entry: LeakCensus.Entry) -> String? {

@@ -35,7 +35,7 @@ extension IsolationTests {
             #expect(try answer([magic, version, 0, .max, .max, .max]).output == PixelSize(width: .max, height: .max))
             #expect(throws: ImageIsolationError.self) { try answer([magic, version + 1, 0, 2, 3, 4]) }
             #expect(throws: ImageIsolationError.self) { try answer([magic + 1, version, 0, 2, 3, 4]) }
-            #expect(throws: ImageIsolationError.self) { try answer([magic, version, 7, 2, 3, 4]) }
+            #expect(throws: ImageIsolationError.self) { try answer([magic, version, 8, 2, 3, 4]) }
             #expect(throws: ImageIsolationError.self) { try answer(Array(repeating: 0, count: 100)) }
         }
 

@@ -132,7 +132,7 @@ import Testing
     }
 
     /// AFNetworking 3784, Nuke 147, 342: a cancel threw away a transfer that was nearly complete. One that is far enough is finished into the response
-    /// cache where that is wanted. IMD-5.
+    /// cache where that is wanted. IMD-5, defect 59.
     @Test(arguments: [(0.9, false), (0.5, true)]) func aTransferThatIsFarEnoughIsFinished(atLeast: Double, isFinished: Bool) async throws {
         let test = ImageLoading(cache: folder.cache()) { $0.onLastCancel = .finish(atLeast: atLeast) }
         let data = ImageLoading.bitmap(100, 100)

@@ -58,7 +58,31 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    func cache() -> ResponseCache { ResponseCache(StoreConfiguration(directory: path)) }
+    /// A cache in the folder, one at a time.
+    func cache(_ change: (inout StoreConfiguration) -> Void = { _ in }, clock: @escaping @Sendable () -> WallTime = { .now })
+        -> ResponseCache
+    {
+        var configuration = StoreConfiguration(directory: path)
+        change(&configuration)
+        return ResponseCache(configuration, clock: clock)
+    }
+}
+
+extension ImageLoader.Activity {
+    /// True where nothing runs and nothing waits.
+    var isIdle: Bool { transfers + waitingTransfers + decodings + waitingDecodings == 0 }
+}
+
+/// Changes nothing, which takes a step.
+struct BlankProcessor: ImageProcessing {
+    let identifier = "blank"
+    func process(_ image: DecodedImage, limits: ImageLimits) -> DecodedImage { image }
+}
+
+/// Bitmaps of the first pixel's colour.
+struct BitmapEncoder: ImageEncoding {
+    let format = ImageFormat.bmp
+    func encode(_ image: DecodedImage) -> Data { ImageLoading.bitmap(image.width, image.height, red: ImageLoading.red(image)) }
 }
 
 /// The lines that closures write.

@@ -147,12 +147,6 @@ import Testing
     #endif
 }
 
-/// Bitmaps of the first pixel's colour.
-private struct BitmapEncoder: ImageEncoding {
-    let format = ImageFormat.bmp
-    func encode(_ image: DecodedImage) -> Data { ImageLoading.bitmap(image.width, image.height, red: ImageLoading.red(image)) }
-}
-
 struct BrokenEncoder: ImageEncoding {
     enum Fault: Sendable { case throwing, damaged, otherFormat }
     let format = ImageFormat.bmp

@@ -36,7 +36,7 @@ struct EverydayCalls: Sendable {
         return [session, reader, keyed, logged, keeping, signedIn]
     }
 
-    func caching() -> Session {
+    func caching(_ ResponseCache: NamedCache) -> Session {
         let cached = session.with { $0.cache = ResponseCache(named: "com.example.reader") }
         return cached
     }

@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import Logging
+import Persistence
 import ScopedNet
 import ScopedNetTestServer
 import Synchronization
@@ -66,6 +67,18 @@ import Testing
             #expect(server.requests.last?["cookie"] == "a=b")
             #expect(try await sessions[5].get("in", as: String.self).value() == "in")
             for session in sessions { await session.shutdown() }
+        }
+    }
+
+    @Test func responsesAreCached() async throws {
+        let folder = TemporaryFolder()
+        try await visit { calls, server in
+            server.on("/v1/menu", fresh("soup", 60))
+            let cached = calls.caching(NamedCache(folder: folder.path, clock: WallClock()))
+            var sources: [ResponseSource] = []
+            for _ in 1...2 { sources.append(try await cached.get("menu").response().source) }
+            #expect(sources == [.network, .cache] && server.requests.count == 1 && folder.names == ["com.example.reader"])
+            await cached.configuration.cache?.store.close()
         }
     }
 

@@ -1,6 +1,7 @@
 import CleanSlate
 import Foundation
 import Logging
+import Persistence
 import ScopedNet
 import ScopedNetTestServer
 import ServiceLifecycle
@@ -8,7 +9,7 @@ import Synchronization
 import Testing
 
 /// Runs the programs of this folder against a server.
-@MainActor @Suite(.leavesNothing) struct FirstUseTests {
+@MainActor @Suite(.leavesNothing, .timeLimit(.minutes(3))) struct FirstUseTests {
     private nonisolated static let sea = #"{"id": 7, "title": "Sea", "posted_at": "2026-05-01T10:00:00Z", "comment_ids": [1, 2, 3]}"#
     private nonisolated static let sun = #"{"id": 8, "title": "Sun", "posted_at": "2026-05-02T10:00:00Z", "comment_ids": []}"#
 
@@ -33,14 +34,19 @@ import Testing
 
     // MARK: The reader of stories
 
-    @Test func theTokenIsRenewedOnce() async throws {
+    /// A token endpoint: the first login is for the refresh token `r7`, the next for `r8`, and so on; its access tokens are `a7`, `a8`, ….
+    private nonisolated static func grant(_ request: RecordedRequest) -> ScriptedResponse {
+        let fields = request.text.split(separator: "&").map(String.init)
+        guard fields.contains("grant_type=refresh_token"), let number = fields.last?.split(separator: "=r").last.flatMap({ Int($0) }) else {
+            return .status(400)
+        }
+        return .json(#"{"access_token": "a\#(number)", "expires_in": 3600, "refresh_token": "r\#(number + 1)"}"#)
+    }
+
+    @Test func aRefusedTokenIsRenewedByTheNewestRefreshToken() async throws {
         try await visit(StoriesProgram.session) { session, server in
-            let tokens = Mutex(["new", "old"])
-            server.on("/v1/token") { request in
-                let token = tokens.withLock { $0.popLast() } ?? "none"
-                return request.text.contains("refresh_token=r7") ? .json(#"{"access_token": "\#(token)"}"#) : .status(400)
-            }
-            server.protect("/v1/stories", with: .bearer(token: "new"))
+            server.on("/v1/token") { Self.grant($0) }
+            server.protect("/v1/stories", with: .bearer(token: "a8"))
             server.on("/v1/stories", .json("[\(Self.sea)]"))
             let model = StoriesProgram.ListModel(session: StoriesProgram.logIn(session, refreshToken: "r7"))
             model.load(page: 2)
@@ -49,27 +55,138 @@ import Testing
             #expect(model.stories.map(\.title) == ["Sea"] && model.message == nil && !model.isLoading)
             #expect(model.stories.first?.postedAt == Date(timeIntervalSince1970: 1_777_629_600))
             let lists = server.requests.filter { $0.path == "/v1/stories" }
-            #expect(lists.last?["authorization"] == "Bearer new" && lists.last?.query == "page=2")
+            let sent = lists.map { $0["authorization"] ?? "-" }
+            #expect(sent == ["Bearer a7", "Bearer a8"] && lists.last?.query == "page=2")
             #expect(lists.last?["user-agent"] == "Reader/1.0")
             let renewals = server.requests.filter { $0.path == "/v1/token" }
             #expect(renewals.map { $0["authorization"] } == [nil, nil])
+            let refreshTokens = renewals.map { String($0.text.suffix(2)) }
+            #expect(refreshTokens == ["r7", "r8"])
         }
     }
 
-    @Test func aStoryIsSubmittedAndRemoved() async throws {
+    @Test func theLoginOutlivesTheProgram() async throws {
+        let folder = TemporaryFolder()
+        let store = Store(StoreConfiguration(directory: folder.path))
         try await visit(StoriesProgram.session) { session, server in
+            server.on("/v1/token") { Self.grant($0) }
+            server.protect("/v1/stories", with: .bearer(token: "a7"))
+            server.on("/v1/stories", .json("[\(Self.sea)]"))
+            for start in 1...2 {
+                // A new source each time, as after a start of the program.
+                let signedIn = StoriesProgram.logIn(session, refreshToken: "r7", storage: .init(store, account: "ann"))
+                let model = StoriesProgram.ListModel(session: signedIn)
+                model.load()
+                await model.deallocBag.waitUntilIdle()
+                #expect(model.stories.map(\.title) == ["Sea"], "start \(start)")
+            }
+            #expect(server.requests.map(\.path) == ["/v1/token", "/v1/stories", "/v1/stories"])
+            #expect(server.requests.last?["authorization"] == "Bearer a7")
+        }
+        await store.close()
+    }
+
+    @Test func aStoryIsSubmittedOnceAndRemoved() async throws {
+        try await visit(StoriesProgram.session) { session, server in
+            server.enqueue(.status(503), for: "/v1/stories")
             server.on("/v1/stories", .json(Self.sun))
             server.on("/v1/stories/8", .status(204))
             let model = StoriesProgram.ListModel(session: session)
             model.submit("Sun", key: "k1")
             await model.deallocBag.waitUntilIdle()
             let story = try #require(model.stories.first)
-            let posted = try #require(server.requests.last)
-            #expect(posted.method == "POST" && posted["idempotency-key"] == "k1" && posted["content-type"] == "application/json")
-            #expect(posted.text == #"{"draft":false,"title":"Sun"}"#)
+            let posted = server.requests
+            #expect(posted.map(\.method) == ["POST", "POST"] && posted.map { $0["idempotency-key"] } == [#""k1""#, #""k1""#])
+            #expect(posted.allSatisfy { $0["content-type"] == "application/json" && $0.text == #"{"draft":false,"title":"Sun"}"# })
             model.remove(story)
             await model.deallocBag.waitUntilIdle()
             #expect(model.stories.isEmpty && server.requests.last?.method == "DELETE")
+        }
+    }
+
+    @Test func eachRequestHasAnIdentifierOfItsOwn() async throws {
+        try await visit(StoriesProgram.session) { session, server in
+            server.enqueue(.status(503), for: "/v1/stories")
+            server.on("/v1/stories", .json("[]"))
+            let model = StoriesProgram.ListModel(session: session)
+            for _ in 1...2 {
+                model.load()
+                await model.deallocBag.waitUntilIdle()
+            }
+            let identifiers = server.requests.map { $0["x-request-id"].flatMap { UUID(uuidString: $0) } }
+            // The second attempt of the first request has the identifier of the first.
+            #expect(identifiers.count == 3 && identifiers[0] != nil && identifiers[0] == identifiers[1])
+            #expect(identifiers[2] != nil && identifiers[2] != identifiers[0])
+        }
+    }
+
+    @Test func theFirstPageIsShownWhole() async throws {
+        try await visit(StoriesProgram.session) { session, server in
+            server.on("/v1/me", ScriptedResponse.json(#"{"name": "Ann"}"#).delayed(by: .milliseconds(20)))
+            server.on("/v1/stories", .json("[\(Self.sea), \(Self.sun)]"))
+            server.on("/v1/greeting", .ok("Good morning"))
+            let model = StoriesProgram.HomeModel(session: session)
+            model.open()
+            #expect(model.isLoading)
+            await model.deallocBag.waitUntilIdle()
+            #expect(model.account?.name == "Ann" && model.stories.map(\.id) == [7, 8] && model.greeting == "Good morning")
+            #expect(model.message == nil && !model.isLoading)
+            let accepted = server.requests.sorted { $0.path < $1.path }.map { $0["accept"] ?? "*/*" }
+            #expect(accepted == ["*/*", "application/json", "application/json"])
+        }
+    }
+
+    @Test func thePartsOfTheFirstPageEndTogether() async throws {
+        try await visit(StoriesProgram.session) { session, server in
+            for path in ["me", "stories"] { server.on("/v1/\(path)", ScriptedResponse.json("{}").stalling(.beforeHead)) }
+            let othersAreThere = Latch()
+            server.on("/v1/greeting") { _ in
+                await othersAreThere.wait()
+                return .status(404)
+            }
+            let model = StoriesProgram.HomeModel(session: session)
+            model.open()
+            try await server.waitForStalls(2)
+            try await server.waitForRequests(3)
+            othersAreThere.open()
+            await model.deallocBag.waitUntilIdle()
+            #expect(model.message?.isEmpty == false && model.stories.isEmpty && !model.isLoading)
+            for request in server.requests where request.path != "/v1/greeting" {
+                #expect(try await request.ending() == .clientClosed, "\(request.path)")
+            }
+        }
+    }
+
+    @Test func theCommandLineShowsTheProgress() async throws {
+        let folder = TemporaryFolder()
+        let file = URL(filePath: folder.path).appending(path: "edition")
+        try await visit(StoriesProgram.session) { session, server in
+            server.on("/edition", .ok(.repeating(7, count: 300_000)))
+            let edition = try #require(URL(string: server.url + "/edition"))
+            var fractions: [Double] = []
+            var words = ""
+            let saved = try await StoriesProgram.save(edition, to: file, with: session) { progress in
+                fractions.append(progress.fraction ?? -1)
+                words = "\(progress)"
+            }
+            #expect(saved == file && folder.contents(of: "edition")?.count == 300_000)
+            #expect(fractions.last == 1 && fractions == fractions.sorted() && fractions.allSatisfy { $0 >= 0 })
+            #expect(words.hasPrefix("received 293 KiB of 293 KiB"), "\(words)")
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test func theCommandLineTracesARequest() async throws {
+        try await visit(StoriesProgram.session) { session, server in
+            server.enqueue(.status(503), for: "/v1/greeting")
+            server.on("/v1/greeting", .ok("Hello"))
+            let greeting = session.get("greeting", as: String.self).retry(RetryPolicy(backoffBase: .zero))
+            let lines = await StoriesProgram.trace(greeting)
+            #expect(lines == ["attempt 1", "status 503", "once more", "attempt 2", "status 200", "5 bytes"])
+            let words = try greeting.result?.get().value
+            #expect(words == "Hello")
+            let failing = await StoriesProgram.trace(session.get("missing"))
+            #expect(failing == ["attempt 1", "status 404", "unacceptableStatus"] && server.requests.count == 3)
         }
     }
 
@@ -116,6 +233,21 @@ import Testing
         }
     }
 
+    @Test func aSearchIsNarrowed() async throws {
+        try await visit(StoriesProgram.session) { session, server in
+            server.on("/v1/search", .json("[\(Self.sea)]"))
+            let model = StoriesProgram.SearchModel(session: session)
+            let author = try #require(UUID(uuidString: "6F9619FF-8B86-D011-B42D-00C04FC964FF"))
+            model.type("sea", tags: ["salt", "wind & sun"], since: Date(timeIntervalSince1970: 1_777_629_600), by: author)
+            await model.deallocBag.waitUntilIdle()
+            #expect(model.results.map(\.title) == ["Sea"])
+            let query = try #require(server.requests.last?.query).replacing("%5B%5D", with: "[]").replacing("%3A", with: ":")
+            #expect(
+                query == "by=6F9619FF-8B86-D011-B42D-00C04FC964FF&limit=20&q=sea&since=2026-05-01T10:00:00Z"
+                    + "&tags[]=salt&tags[]=wind%20%26%20sun")
+        }
+    }
+
     @Test func thePhotoGoesOutAsAForm() async throws {
         let folder = TemporaryFolder()
         let photo = URL(filePath: folder.write("sea and sun", to: "sea.jpg"))
@@ -156,15 +288,12 @@ import Testing
     @Test func peopleReadSentences() async throws {
         try await visit(StoriesProgram.session) { session, server in
             let model = StoriesProgram.ListModel(session: session)
-            let problem = #"{"title": "Closed", "detail": "The library is closed on Mondays."}"#
-            let closed = ScriptedResponse.json(problem).with {
-                $0.status = 422
-                $0.headers = ["Content-Type": "application/problem+json"]
-            }
-            server.on("/v1/stories", closed)
+            let refusal = #"{"reason": "The library is closed on Mondays.", "opens_at": "2026-05-02T10:00:00Z"}"#
+            server.on("/v1/stories", ScriptedResponse.json(refusal).with { $0.status = 422 })
             model.load()
             await model.deallocBag.waitUntilIdle()
             #expect(model.message?.contains("The library is closed on Mondays.") == true)
+            #expect(model.opensAt == Date(timeIntervalSince1970: 1_777_716_000))
 
             server.on("/v1/stories", .json(#"[{"id": "seven"}]"#))
             model.load()
@@ -189,12 +318,11 @@ import Testing
     // MARK: The daemon
 
     @Test func theDaemonWatchesAndEndsInOrder() async throws {
-        let statistics = WatchProgram.Statistics()
         let log = LogLines()
         var logger = Logger(label: "watch") { _ in log }
         logger.logLevel = .debug
         try await visit {
-            WatchProgram.session($0, statistics: statistics, logger: logger)
+            WatchProgram.session($0, logger: logger)
         } _: { session, server in
             server.enqueue(.status(503), for: "/v1/health")
             server.enqueue(.json(#"{"healthy": true}"#), for: "/v1/health")
@@ -218,9 +346,13 @@ import Testing
             let told = reports.withLock { $0 }
             #expect(told == ["true", "404", "false"], "the last request was allowed to finish")
             #expect(server.requests.map { $0["accept-language"] } == ["en", "en", "en", "en"])
-            let figures = statistics.current
-            #expect(figures.requests == 3 && figures.failures == 1 && figures.retries == 1, "\(figures)")
-            #expect(figures.bytes > 0 && figures.longest > .zero)
+            let figures = session.statistics
+            #expect(figures.started == 3 && figures.succeeded == 2 && figures.failed == 1 && figures.retries == 1, "\(figures)")
+            #expect(figures.errors == [.unacceptableStatus: 1] && figures.transfers == 4 && figures.running == 0)
+            #expect(figures.bytesReceived > 0 && figures.bytesSent > 0)
+            #expect(figures.durations.count == 3 && figures.durations.p99.map { $0 > .zero } == true)
+            let words = "info 3 requests: 2 succeeded, 1 failed (unacceptableStatus 1); 1 retry; "
+            #expect(log.lines.contains { $0.hasPrefix(words) }, "\(log.lines)")
             #expect(log.lines.contains { $0.contains("/v1/health") })
         }
     }

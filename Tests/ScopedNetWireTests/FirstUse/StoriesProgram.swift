@@ -16,27 +16,45 @@ enum StoriesProgram {
     struct Comment: Decodable, Sendable, Equatable { let text: String }
     struct Receipt: Decodable, Sendable, Equatable { let photoId: Int }
 
-    /// The session of the reader before anyone is logged in.
-    static func session(_ url: String) -> Session {
-        Session(baseURL: url, json: JSONCoding(keys: .snakeCase, dates: .iso8601)).with {
-            $0.options.timeouts.idle = .seconds(20)
-            $0.headers[.userAgent] = "Reader/1.0"
-        }
+    /// The server's own words about a request that it does not accept.
+    struct Refusal: NetworkError.Document, Equatable {
+        let reason: String
+        let opensAt: Date?
+        var message: String? { reason }
     }
 
-    /// A session that sends the token of a login, and has it renewed when the server refuses it.
-    static func logIn(_ session: Session, refreshToken: String) -> Session {
-        struct Grant: Decodable, Sendable { let accessToken: String }
-        let tokens = TokenSource { _ in
-            try await session.post("token", form: ["grant_type": "refresh_token", "refresh_token": refreshToken], as: Grant.self)
-                .value().accessToken
+    /// The session of the reader before anyone is logged in. Each of its requests has an identifier, by which the server's log is searched.
+    static func session(_ url: String) -> Session {
+        let session = Session(url, json: JSONCoding(keys: .snakeCase, dates: .iso8601)).with {
+            $0.options.timeouts.idle = .seconds(20)
+            $0.headers[.userAgent] = "Reader/1.0"
+            $0.errorDocument = Refusal.self
+        }
+        session.onRequest { $0.headers["X-Request-ID"] = UUID().uuidString }
+        return session
+    }
+
+    /// A session that sends the token of a login. It is renewed before it expires, and when the server refuses it; `storage` keeps it, and the
+    /// refresh token, for the next start of the program.
+    static func logIn(_ session: Session, refreshToken: String, storage: TokenSource.Storage? = nil) -> Session {
+        struct Grant: Decodable, Sendable {
+            let accessToken: String
+            let expiresIn: Int
+            let refreshToken: String
+        }
+        let tokens = TokenSource(storage: storage) { old in
+            let grant = try await session.post(
+                "token", form: ["grant_type": "refresh_token", "refresh_token": old?.refresh ?? refreshToken], as: Grant.self
+            ).value()
+            return .init(grant.accessToken, expiresIn: .seconds(grant.expiresIn), refresh: grant.refreshToken)
         }
         return session.with { $0.options.authentication = .tokens(tokens, at: $0.baseURL) }
     }
 
     /// Two sentences for people: the server's own words where it has some, and advice.
     static func text(for error: NetworkError) -> String {
-        [error.serverMessage ?? error.localizedDescription, error.recoverySuggestion].compactMap { $0 }.joined(separator: " ")
+        if error.isOffline { return "You are offline." }
+        return [error.serverMessage ?? error.localizedDescription, error.recoverySuggestion].compactMap { $0 }.joined(separator: " ")
     }
 
     // MARK: The list
@@ -47,6 +65,7 @@ enum StoriesProgram {
         private let session: Session
         private(set) var stories: [Story] = []
         private(set) var message: String?
+        private(set) var opensAt: Date?
         private(set) var isLoading = false
 
         init(session: Session) { self.session = session }
@@ -59,13 +78,17 @@ enum StoriesProgram {
                     model.isLoading = false
                     switch result {
                     case .success(let stories): model.stories = stories
-                    case .failure(let error): model.message = text(for: error)
+                    case .failure(let error):
+                        model.message = text(for: error)
+                        model.opensAt = (error.document as? Refusal)?.opensAt
                     }
                 }
         }
 
+        /// A story is submitted once, however often it has to be sent.
         func submit(_ title: String, key: String) {
-            session.post("stories", headers: ["Idempotency-Key": key], json: ["title": title, "draft": false], as: Story.self)
+            session.post("stories", json: ["title": title, "draft": false], as: Story.self)
+                .idempotencyKey(key).retry(.standard)
                 .bound(to: self)
                 .onSuccess { model, story in model.stories.insert(story, at: 0) }
                 .onFailure { model, error in model.message = text(for: error) }
@@ -124,8 +147,8 @@ enum StoriesProgram {
         init(session: Session) { self.session = session }
 
         /// Called for each letter typed: the search under way is replaced.
-        func type(_ text: String) {
-            session.get("search", query: ["q": text, "limit": 20], as: [Story].self)
+        func type(_ text: String, tags: [String] = [], since: Date? = nil, by author: UUID? = nil) {
+            session.get("search", query: ["q": text, "limit": 20, "tags": tags, "since": since, "by": author], as: [Story].self)
                 .repeats(.replaceRunning, key: "search")
                 .bound(to: self)
                 .onSuccess { model, stories in model.results = stories }

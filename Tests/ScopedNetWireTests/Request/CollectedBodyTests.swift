@@ -22,10 +22,10 @@ import Testing
     private func address(_ data: Data) -> UnsafeRawPointer? { data.withUnsafeBytes { $0.baseAddress } }
 
     /// The result of the request is the memory that libcurl's bytes were copied to, and so is each look at it.
-    @Test(arguments: [ScriptedResponse.Framing.contentLength, .chunked]) func itIsOneMemory(framing: ScriptedResponse.Framing) async throws
-    {
+    @Test(arguments: [(ScriptedResponse.Framing.contentLength, 700_000), (.chunked, 700_000), (.contentLength, 9 << 20)])
+    func itIsOneMemory(framing: ScriptedResponse.Framing, count: Int) async throws {
         try await withWire { wire async throws in
-            let body = bytes(700_000)
+            let body = bytes(count)
             wire.server.on("/", ScriptedResponse.ok(.bytes(Array(body))).framed(framing))
             let (held, looks) = (Held(), Gathered<Data>())
             let value = try await wire.get().holdingBody(held.hold)

@@ -39,10 +39,10 @@ struct PreviewBench {
         }
     }
 
-    /// As a loader has it: the bytes grow by an eighth, and of what came last the picture is made.
+    /// As a loader has it: the bytes grow by an eighth, previews have a quarter of the sides, and the picture is decoded when all has come.
     private func arrive(_ data: Data, _ size: PixelSize?) throws {
         let header = try PictureReader.header(data)
-        let least = size?.minimumDecodeSize(stored: PixelSize(header.width, header.height))
+        let least = PixelSize(header.width / 4, header.height / 4)
         guard let previewer = try JPEGPreviewer(header: header, options: ImageDecodingOptions(size: least)) else { fail("no previews") }
         var (count, arrived) = (0, 16 << 10)
         while count < 3, arrived < data.count {
@@ -52,8 +52,8 @@ struct PreviewBench {
             }
             arrived += max(arrived / 8, 16 << 10)
         }
-        guard count == 3, let picture = try previewer.picture(data) else { fail("\(count) previews") }
-        try finish(picture, size)
+        guard count == 3 else { fail("\(count) previews") }
+        _ = try PictureReader.time(data, size: size)
     }
 
     private func finish(_ image: DecodedImage, _ size: PixelSize?) throws {

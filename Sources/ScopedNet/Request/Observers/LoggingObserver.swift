@@ -1,8 +1,8 @@
 public import Logging
 
 /// Writes one line per run to a logger: when it ends, at `debug`; failures at `notice`. Decisions about retries and challenges are lines
-/// at `info`, decisions of the cache at `debug`, reports of pins and warnings of the session at `warning`, and all other events at `trace`.
-/// A session without one is silent.
+/// at `info`, decisions of the cache at `debug`, reports of pins and warnings of the session at `warning`, requests that were made ready and
+/// never started at `debug`, and all other events at `trace`. A session without one is silent.
 ///
 /// ```swift
 /// let logged = session.with { $0.observers.append(LoggingObserver(logger)) }
@@ -16,8 +16,10 @@ public struct LoggingObserver: RequestObserver {
     /// Makes an observer for a logger; the logger's own level decides which messages are written.
     public init(_ logger: Logger) { self.logger = logger }
 
-    /// Writes the warning to the logger, at `warning`.
-    public func observe(_ warning: SessionWarning) { logger.warning("probably not meant", metadata: ["warning": "\(warning)"]) }
+    /// Writes the warning to the logger, at `warning`; that of a request which was never started, at `debug`.
+    public func observe(_ warning: SessionWarning) {
+        logger.log(level: warning.isMinor ? .debug : .warning, "probably not meant", metadata: ["warning": "\(warning)"])
+    }
 
     /// Writes the event to the logger, at the level of its kind.
     public func observe(_ event: RequestEvent) {

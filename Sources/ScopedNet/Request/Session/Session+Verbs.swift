@@ -10,7 +10,8 @@ public import HTTPTypes
 /// - `headers`: fields by text or standard name (``HeaderFields``).
 /// - one of `body` (``RequestBody``), `json` (any `Encodable` value, or a literal with variables) and `form`.
 /// - `as`: the type of the value. `Data`, the default, is the body as it is, `String` its text, `Void` drops it, and what else is `Decodable`
-///   is read from JSON, by the session's coding. `decoder` is for everything else, and for a `Data` or `String` inside of JSON.
+///   is read from JSON, by the session's coding. An optional is nil for an empty body. `decoder` is for everything else, and for a `Data` or
+///   `String` inside of JSON.
 ///
 /// Where a value is read from JSON, `Accept: application/json` is sent, unless the request or the session has a field of its own.
 extension Session {
@@ -106,10 +107,18 @@ extension Session {
 }
 
 extension ResponseDecoder where Value: Decodable {
-    /// The decoder of a value's type: bytes and text as they are, all else from JSON.
+    /// The decoder of a value's type: bytes and text as they are, also where they may be missing, all else from JSON.
     static func reading(_ type: Value.Type) -> ResponseDecoder {
         if type == Data.self, let bytes = ResponseDecoder<Data>.data as? ResponseDecoder { return bytes }
         if type == String.self, let text = ResponseDecoder<String>.text as? ResponseDecoder { return text }
+        if type == Data?.self, let bytes = bytesOrNil as? ResponseDecoder { return bytes }
+        if type == String?.self, let text = textOrNil as? ResponseDecoder { return text }
         return .json(type)
     }
 }
+
+/// The body as it is; nil for an empty one.
+private let bytesOrNil = ResponseDecoder<Data?>(immediately: { (_: ResponseHead, body: Data) in body.isEmpty ? nil : body })
+
+/// The body as text; nil for an empty one.
+private let textOrNil: ResponseDecoder<String?> = ResponseDecoder<String>.text.map { $0.isEmpty ? nil : $0 }
