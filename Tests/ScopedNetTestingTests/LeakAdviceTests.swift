@@ -110,12 +110,19 @@ import Testing
         #expect(text.contains("start it or let go of it"))
     }
 
-    /// By what a run would say: one in flight does not tell of its hooks.
+    /// Of a run, of a request that is not started, and of one in flight.
     @Test func aHookIsToTakeItsOwner() async {
         var state = CensusState()
         (state.isInFlight, state.tables) = (true, ["the bag of Page"])
         let found = LeakHolder.found(.run, at: "A.swift:1", state, ["decideRedirect at A.swift:2", "onEnd at A.swift:3"], nil)
         #expect(LeakHolder.advice(about: found) == [line(.closure, "onEnd"), line(.hook, "decideRedirect")])
+        let flying = await failure { page, _ in
+            page.session.request("http://h/").decideRedirect { _ in
+                page.use()
+                return .follow
+            }.start(for: page)
+        }
+        #expect(advice(flying).contains(line(.hook, "decideRedirect")))
         let text = await failure { page, _ in
             page.store(
                 page.session.request("http://h/").decideRedirect { _ in
