@@ -1,8 +1,9 @@
 # awk -f Scripts/catalog.awk Sources/M/M.docc/M.md Sources/M/*.swift: the public types and functions of a module, and the types nested in those, that
-# the page of the module has in no group, and what the page lists and the module does not have. Status 1 for any.
+# the page of the module has in no group, and what the page lists twice, or the module does not have. Status 1 for any.
 #
 # Iterators and what is behind an @_spi are not asked for, nor types that are nested deeper.
 FILENAME ~ /\.md$/ {
+    if (/^- (``|<doc:)/ && seen[$0]++) { print "docs: the catalog lists " substr($0, 3) " twice"; wrong = 1 }
     if (match($0, /^- ``[^`(]+/)) listed[substr($0, 5, RLENGTH - 4)] = 1
     next
 }
