@@ -119,7 +119,8 @@ public final class BodyReader: Sendable {
         guard count > 1 << 20 else { return malloc(count).map { ($0, .free) } }
         let flags = MAP_PRIVATE | Int32(MAP_ANONYMOUS) | Int32(MAP_POPULATE)
         guard let start = mmap(nil, count, PROT_READ | PROT_WRITE, flags, -1, 0), start != MAP_FAILED else { return nil }
-        return (start, .unmap)
+        // Not `.unmap`, which is told the length at the end: a `Data` that was cut in place would keep the rest mapped.
+        return (start, .custom { start, _ in munmap(start, count) })
     }
 
     private func read(_ range: Range<Int>, _ descriptor: Int32, _ trailer: [UInt8]) throws(StoreError) -> Data {

@@ -86,10 +86,13 @@ final class ArrivingImage: Sendable {
             if count >= now.shown + now.shown / 8, isWatched() { show(header, bytes(now), now.number) }
             return true
         }
-        return count < now.needed || readHeader(bytes(now), now.number)
+        return count < now.needed || readHeader(now)
     }
 
-    private func readHeader(_ data: Data, _ number: UInt64) -> Bool {
+    private func readHeader(_ now: State) -> Bool {
+        // Of the beginning alone, where that is enough: joining it with the rest copies both.
+        let (before, number) = (before(now), now.number)
+        let data = before.count >= now.needed ? before : bytes(now)
         do throws(ImageError) {
             switch try ImageHeader.read(data, limits: limits) {
             case .needsMore(let count):
@@ -98,7 +101,7 @@ final class ArrivingImage: Sendable {
             case .header(let header):
                 try limits.checkFile(header)
                 change(number) { $0.header = header }
-                show(header, data, number)
+                if isWatched() { show(header, bytes(now), number) }
             }
             return true
         } catch {

@@ -37,7 +37,7 @@ public final class ImageCall: Sendable {
     /// It cannot be had; not after a cancel.
     public var onFailure: CallbackRegistration<ImageCall, ImageLoadError> { registration { $0.failure = $1 } }
     /// A part of a progressive picture came: all of it, less sharp than it will be, and where that is large with a quarter of its width and height. At most
-    /// three times, half a second apart; not from memory.
+    /// three times, of more than 8 million pixels twice, half a second apart; not from memory.
     public var onPreview: CallbackRegistration<ImageCall, DecodedImage> { registration { $0.preview = $1 } }
     /// Bytes came, of the transfer that this load shares with others.
     public var onProgress: CallbackRegistration<ImageCall, TransferProgress> { registration { $0.progress = $1 } }

@@ -2,8 +2,8 @@ import FoundationEssentials
 import ScopedNet
 import SystemSupport
 
-/// The previews of one picture: one is made at a time, of the newest bytes there are, at most three in all and with time in between; the picture itself
-/// ends them.
+/// The previews of one picture: one is made at a time, of the newest bytes there are, at most three in all (two of a large picture) and with time in
+/// between; the picture itself ends them.
 final class ImagePreviews: Sendable {
     private struct Arrival: Sendable {
         let reading: UInt64
@@ -24,7 +24,6 @@ final class ImagePreviews: Sendable {
     private let arrived: AsyncStream<Arrival>.Continuation
     private let interval: Duration
     private let options: @Sendable (ImageHeader) -> ImageDecodingOptions
-    private static let most = 3
 
     init(interval: Duration, options: @escaping @Sendable (ImageHeader) -> ImageDecodingOptions) {
         (self.interval, self.options) = (interval, options)
@@ -72,12 +71,16 @@ final class ImagePreviews: Sendable {
         var (shown, last) = (0, ContinuousClock.Instant?.none)
         for await arrival in arrivals {
             // One that comes too early is passed over: a later one has its bytes.
-            guard shown < Self.most, last.map({ .now - $0 >= interval }) ?? true, let previewer = previewer(for: arrival) else { continue }
+            guard shown < Self.most(arrival.header), last.map({ .now - $0 >= interval }) ?? true, let previewer = previewer(for: arrival)
+            else { continue }
             guard await make(arrival.header, { try previewer.preview(arrival.data) }) else { continue }
             shown += 1
             last = .now
         }
     }
+
+    /// Each costs some time for each pixel of the file: three of 12 million take two thirds of what the picture itself does.
+    private static func most(_ header: ImageHeader) -> Int { header.width * header.height > 8_000_000 ? 2 : 3 }
 
     private func previewer(for arrival: Arrival) -> (any ImagePreviewing)? {
         let (known, isOver) = state.withLock { state in (state.reading == arrival.reading ? state.previewer : nil, state.isOver) }

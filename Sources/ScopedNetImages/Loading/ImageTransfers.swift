@@ -106,7 +106,9 @@ final class ImageTransfers: Sendable {
             let status = (error as? NetworkError)?.status
             // The range is none any more; the beginning was taken, so that this comes once.
             if partial != nil, status == 416 { return try await transfer(request, key, work, lease, origin) }
-            if configuration.resumes, let kept = image.beginning ?? (status == nil ? partial : nil) { partials.put(kept, for: key) }
+            // The beginning of a file that is no picture is of no use to the next transfer.
+            let isOfUse = status == nil && !(error is ImageError)
+            if configuration.resumes, let kept = image.beginning ?? (isOfUse ? partial : nil) { partials.put(kept, for: key) }
             throw failure(error, key)
         }
     }

@@ -26,7 +26,8 @@ final class PixelBuffer: @unchecked Sendable {
     private static let leastPages = 64 << 10
 
     init(byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
-        guard let (start, memory) = byteCount < Self.leastPages ? Self.heap(byteCount) : Self.pages(byteCount) else {
+        // A process may have some thousand mappings and no more: further pictures come from the heap.
+        guard let (start, memory) = (byteCount < Self.leastPages ? nil : Self.pages(byteCount)) ?? Self.heap(byteCount) else {
             throw ImageError.exceeds(.decodedBytes, actual: byteCount, most: 0)
         }
         do { try fill(UnsafeMutableRawBufferPointer(start: start, count: byteCount)) } catch {

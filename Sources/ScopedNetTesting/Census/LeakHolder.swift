@@ -117,6 +117,9 @@ extension LeakHolder {
         // All but "a task that awaits it" have a place. The library's own closure, that of a stream for its head, has the place of the start.
         let isAwaited = closures.contains { !$0.contains(" at ") }
         let places = closures.filter { $0.contains(" at ") && !(isAwaited && $0 == "onResponseHead at \(origin)") }
+        // The transfer of a picture or an endpoint is its layer's: the operation above it is what the program holds.
+        let layers = ["ScopedNetImages/", "ScopedNetEndpoints/"]
+        if places.contains(where: { place in layers.contains { place.contains(" at \($0)") } }) { return [] }
         let holders = places.map { closure in
             let name = name(of: closure)
             return LeakHolder(kind: name.hasPrefix("on") ? .closure : .hook, name: name)
