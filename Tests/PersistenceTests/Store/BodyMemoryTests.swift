@@ -6,9 +6,11 @@ import Testing
 
 /// The memory of bodies that are read from their files.
 @Suite(.leavesNothing, .timeLimit(.minutes(3))) struct BodyMemoryTests {
+    private static let isMemoryPlain = dlsym(nil, "__tsan_init") == nil && dlsym(nil, "__asan_init") == nil
+
     /// Foundation tells a deallocator the length that the data have at the end, and not the one they had. In a process of its own, as its address space is
     /// looked at.
-    @Test func aBodyThatIsCutInPlaceGivesBackAllOfItsMemory() async {
+    @Test(.enabled(if: isMemoryPlain, "a sanitizer has pages of its own")) func aBodyThatIsCutInPlaceGivesBackAllOfItsMemory() async {
         await #expect(processExitsWith: .success) {
             let folder = TestFolder()
             let store = Store(StoreConfiguration(directory: folder.path))
