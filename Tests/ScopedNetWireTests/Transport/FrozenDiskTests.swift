@@ -120,7 +120,8 @@ struct FrozenDiskTests {
                     before = now
                     try await expectClockToRun(wire)
                 }
-                let bound = FileWriter.window + (Capabilities.current.stopsReadingWhenPaused ? 3 : 13) * TransferOptions.fileBufferBytes + 500
+                let buffers = Capabilities.current.stopsReadingWhenPaused ? 3 : 13
+                let bound = FileWriter.window + buffers * TransferOptions.fileBufferBytes + 500
                 #expect(before <= Int64(bound), "\(before) bytes waited for the disk")
                 disk.thaw()
                 wire.server.releaseStalls()
