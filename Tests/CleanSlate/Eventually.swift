@@ -11,6 +11,7 @@ public func eventually(
             Issue.record("it did not come true within \(limit)", sourceLocation: sourceLocation)
             return
         }
+        // A look again and again, for states that announce no change.
         try? await Task.sleep(for: .milliseconds(1))
     }
 }

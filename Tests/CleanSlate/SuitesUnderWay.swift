@@ -29,6 +29,7 @@ final class SuitesUnderWay: Sendable {
         _ = Session.shared
         // Its descriptor is made once and never closed: a signal handler may be about to write to it.
         _ = try? TerminationFlush([], signals: [])
+        // A look again and again: the end of another suite has no event to wait for.
         try? await Task.sleep(for: .milliseconds(1))
         await withCheckedContinuation { continuation in
             DispatchQueue.global().asyncAfter(wallDeadline: .now() + .milliseconds(1)) { continuation.resume() }
@@ -50,6 +51,7 @@ final class SuitesUnderWay: Sendable {
         while count.withLock({ $0 == 0 }) {
             guard let excess = ProcessInventory.now().excess(over: baseline) else { return nil }
             if ContinuousClock.now >= end { return excess }
+            // A look again and again: the end of another suite has no event to wait for.
             try? await Task.sleep(for: .milliseconds(5))
         }
         return nil
