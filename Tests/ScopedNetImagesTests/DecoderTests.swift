@@ -183,7 +183,7 @@ import Testing
     /// A mask of one bit hides what is around an icon.
     @Test func iconsWithAMask() throws {
         let s = ImageSamples.self
-        let info = s.le32(40) + s.le32(2) + s.le32(4) + [1, 0] + s.le16(24) + [UInt8](repeating: 0, count: 24)
+        let info = s.bitmap(2, 2, bits: 24)
         let pixels: [UInt8] = [1, 2, 3, 4, 5, 6, 0, 0, 7, 8, 9, 10, 11, 12, 0, 0]
         let mask: [UInt8] = [0x80, 0, 0, 0, 0x40, 0, 0, 0]
         let image = try Self.decode(s.ico([2], last: info + pixels + mask))
@@ -196,8 +196,7 @@ import Testing
     @Test func theIconThatFitsIsTaken() throws {
         let s = ImageSamples.self
         func bitmap(_ side: Int, _ value: UInt8) -> [UInt8] {
-            s.le32(40) + s.le32(side) + s.le32(side * 2) + [1, 0] + s.le16(32) + [UInt8](repeating: 0, count: 24)
-                + [UInt8](repeating: value, count: side * side * 4 + side * 4)
+            s.bitmap(side, side) + [UInt8](repeating: value, count: side * side * 4 + side * 4)
         }
         let parts = [bitmap(4, 10), bitmap(8, 20), bitmap(16, 30)]
         var (directory, content, offset) = ([UInt8](), [UInt8](), 6 + 48)
@@ -211,6 +210,26 @@ import Testing
         ] {
             #expect(try Self.decode(data, size: size).width == width)
         }
+        // The largest one is the picture: a file without its end has none, but for the smaller ones that are there.
+        let cut = data.dropLast(4)
+        #expect(throws: ImageError.self) { try Self.decode(cut) }
+        #expect(try Self.decode(cut, size: PixelSize(width: 5, height: 5)).width == 8)
+    }
+
+    /// The directory says other sides than the picture: the picture has those that its header tells, and none of the smaller ones is larger.
+    @Test func anIconHasTheSidesOfItsBitmap() throws {
+        let s = ImageSamples.self
+        func bitmap(_ width: Int, _ height: Int) -> [UInt8] { s.bitmap(width, height) + [UInt8](repeating: 9, count: width * height * 4) }
+        let image = try Self.decode(s.ico([83], last: bitmap(19, 13)))
+        #expect(image.width == 19 && image.height == 13)
+        let (large, small) = (bitmap(8, 8), bitmap(9, 7))
+        var directory = [UInt8]()
+        for (side, count, start) in [(8, large.count, 38), (4, small.count, 38 + large.count)] {
+            directory += [UInt8(side), UInt8(side), 0, 0, 1, 0, 32, 0] + s.le32(count) + s.le32(start)
+        }
+        let data = Data([0, 0, 1, 0, 2, 0] + directory + large + small)
+        #expect(try Self.decode(data).width == 8)
+        #expect(throws: ImageError.self) { try Self.decode(data, size: PixelSize(width: 4, height: 4)) }
     }
 
     // MARK: Hostile files

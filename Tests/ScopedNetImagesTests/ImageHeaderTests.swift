@@ -25,7 +25,8 @@ import Testing
         ("bmp", ImageSamples.bmp(64, 32), .bmp, 64, 32),
         ("bmp from the top", ImageSamples.bmp(64, -32), .bmp, 64, 32),
         ("bmp of OS/2", ImageSamples.oldBMP(7, 5), .bmp, 7, 5),
-        ("ico", ImageSamples.ico([16, 0, 32], last: [UInt8](repeating: 40, count: 40)), .ico, 256, 256),
+        ("ico", ImageSamples.ico([16, 0, 32], last: ImageSamples.bitmap(256, 256)), .ico, 256, 256),
+        ("ico of a wrong directory", ImageSamples.ico([32, 83], last: ImageSamples.bitmap(19, 13)), .ico, 19, 13),
         ("ico of png", ImageSamples.ico([16], last: [UInt8](ImageSamples.png(512, 500))), .ico, 512, 500),
         ("xbm", ImageSamples.xbm(16, 8), .xbm, 16, 8),
         ("tiff", ImageSamples.tiff(300, 200), .tiff, 300, 200),
@@ -114,7 +115,7 @@ import Testing
         #expect(try header(ImageSamples.gif(2, 2)).frameCount == nil)
         #expect(try header(ImageSamples.webP(extended: 2, 2, isAnimated: true)).frameCount == nil)
         #expect(try header(ImageSamples.webP(extended: 2, 2, isAnimated: false)).frameCount == 1)
-        #expect(try header(ImageSamples.ico([16, 32], last: [UInt8](repeating: 0, count: 40))).frameCount == 2)
+        #expect(try header(ImageSamples.ico([16, 32], last: ImageSamples.bitmap(32, 32))).frameCount == 2)
         #expect(try header(ImageSamples.jpeg(2, 2, isProgressive: true)).isProgressive)
     }
 

@@ -61,6 +61,11 @@ enum ImageSamples {
         Data(Array("BM".utf8) + le32(0) + le32(0) + le32(26) + le32(12) + le16(width) + le16(height) + [1, 0, 24, 0])
     }
 
+    /// A bitmap in an ICO: the height in its header is that of the colours and of the mask.
+    static func bitmap(_ width: Int, _ height: Int, bits: Int = 32) -> [UInt8] {
+        le32(40) + le32(width) + le32(height * 2) + [1, 0] + le16(bits) + [UInt8](repeating: 0, count: 24)
+    }
+
     static func ico(_ sides: [Int], last content: [UInt8]) -> Data {
         let start = 6 + sides.count * 16
         let entries = sides.map {

@@ -11,21 +11,30 @@ public struct ICODecoder: ImageDecoding {
 
     /// Makes the picture; see ``ImageDecoding/decode(_:header:options:)``.
     public func decode(_ data: Data, header: ImageHeader, options: ImageDecodingOptions) throws -> DecodedImage {
-        let place = try data.withUnsafeBytes { bytes in try Self.place(ByteView(bytes), options.size) }
-        let content = data.dropFirst(place.lowerBound).prefix(place.count)
-        if content.starts(with: [0x89, 0x50, 0x4E, 0x47]) {
-            guard let png else { throw ImageError.unsupported(.png) }
-            let inner = Data(content)
-            guard case .header(let header) = try ImageHeader.read(inner, isComplete: true, limits: options.limits), header.format == .png
-            else {
-                throw ImageError.damaged(.ico, "no PNG inside")
-            }
-            try options.limits.check(header)
-            return try png.decode(inner, header: header, options: options)
+        let (place, isPNG) = try data.withUnsafeBytes { bytes in try Self.place(ByteView(bytes), options.size) }
+        guard isPNG else { return try bitmap(data, at: place, header, options) }
+        guard let png else { throw ImageError.unsupported(.png) }
+        let inner = Data(data.dropFirst(place.lowerBound).prefix(place.count))
+        guard case .header(var known) = try ImageHeader.read(inner, isComplete: true, limits: options.limits), known.format == .png else {
+            throw ImageError.damaged(.ico, "no PNG inside")
         }
-        return try data.withUnsafeBytes { bytes in
+        try Self.check(known.width, known.height, fit: header)
+        try options.limits.check(known)
+        known.orientation = header.orientation
+        return try png.decode(inner, header: known, options: options)
+    }
+
+    private static func place(_ bytes: ByteView, _ wanted: PixelSize?) throws -> (Range<Int>, isPNG: Bool) {
+        let place = try ICODirectory(bytes).best(for: wanted, within: bytes.count).place
+        guard place.upperBound <= bytes.count else { throw ImageError.damaged(.ico, "its picture is cut short") }
+        return (place, ICODirectory.isPNG(bytes, at: place.lowerBound))
+    }
+
+    private func bitmap(_ data: Data, at place: Range<Int>, _ header: ImageHeader, _ options: ImageDecodingOptions) throws -> DecodedImage {
+        try data.withUnsafeBytes { bytes in
             let view = ByteView(UnsafeRawBufferPointer(rebasing: bytes[place]))
             let bitmap = try Bitmap(view, at: 0, pixels: nil, .ico, halves: true)
+            try Self.check(bitmap.width, bitmap.height, fit: header)
             return try DecodedImage(width: bitmap.width, height: bitmap.height, limits: options.limits) { pixels in
                 try bitmap.draw(into: pixels, alphaIsUsed: bitmap.bits == 32)
                 if bitmap.bits < 32 || !Self.hasAlpha(pixels) { Self.apply(view, bitmap, to: pixels) }
@@ -33,22 +42,11 @@ public struct ICODecoder: ImageDecoding {
         }
     }
 
-    /// The place of the smallest picture that is large enough, else of the largest one.
-    private static func place(_ bytes: ByteView, _ wanted: PixelSize?) throws(ImageError) -> Range<Int> {
-        var best: (area: Int, place: Range<Int>)?
-        for index in 0..<(bytes.u16LE(4) ?? 0) {
-            let entry = 6 + index * 16
-            guard let wide = bytes.u8(entry), let high = bytes.u8(entry + 1), let length = bytes.u32LE(entry + 8),
-                let start = bytes.u32LE(entry + 12), start + length <= bytes.count, length > 0
-            else { continue }
-            let (width, height) = (wide == 0 ? 256 : Int(wide), high == 0 ? 256 : Int(high))
-            let isEnough = wanted.map { width >= $0.width && height >= $0.height } ?? false
-            // One that is large enough comes before one that is not; among the former the smaller one, among the latter the larger one.
-            let area = isEnough ? 1 << 40 - width * height : width * height
-            if best.map({ area > $0.area }) ?? true { best = (area, start..<start + length) }
+    /// A picture of which the directory says that it is smaller than the largest one may not be larger.
+    private static func check(_ width: Int, _ height: Int, fit header: ImageHeader) throws(ImageError) {
+        guard width <= header.width, height <= header.height else {
+            throw .damaged(.ico, "\(width) × \(height) pixels that the directory does not tell of")
         }
-        guard let best else { throw .damaged(.ico, "no picture that is all there") }
-        return best.place
     }
 
     private static func hasAlpha(_ pixels: UnsafeMutableRawBufferPointer) -> Bool {

@@ -9,40 +9,28 @@ enum GIFHeader {
 /// The information header of a BMP, of OS/2 (12 bytes) or Windows (40 and more). A negative height is a picture stored from its top.
 enum BMPHeader {
     static func read(_ bytes: ByteView) throws(ImageError) -> ImageHeader.Reading {
-        guard let size = bytes.u32LE(14) else { return .needsMore(18) }
+        switch try sides(bytes, at: 14, .bmp) {
+        case .known(let width, let height): try ImageHeader.checked(.bmp, width, height)
+        case .needsMore(let count): .needsMore(count)
+        }
+    }
+
+    enum Sides {
+        case known(width: Int, height: Int)
+        case needsMore(Int)
+    }
+
+    /// The sides that an information header tells.
+    static func sides(_ bytes: ByteView, at start: Int, _ format: ImageFormat) throws(ImageError) -> Sides {
+        guard let size = bytes.u32LE(start) else { return .needsMore(start + 4) }
         if size == 12 {
-            guard let width = bytes.u16LE(18), let height = bytes.u16LE(20) else { return .needsMore(22) }
-            return try ImageHeader.checked(.bmp, width, height)
+            guard let width = bytes.u16LE(start + 4), let height = bytes.u16LE(start + 6) else { return .needsMore(start + 8) }
+            return .known(width: width, height: height)
         }
-        guard size >= 16, size <= 256 else { throw .damaged(.bmp, "an information header of \(size) bytes") }
-        guard let width = bytes.u32LE(18), let height = bytes.u32LE(22) else { return .needsMore(26) }
-        let (signedWidth, signedHeight) = (Int(Int32(truncatingIfNeeded: width)), Int(Int32(truncatingIfNeeded: height)))
-        return try ImageHeader.checked(.bmp, signedWidth, abs(signedHeight))
+        guard size >= 16, size <= 256 else { throw .damaged(format, "an information header of \(size) bytes") }
+        guard let width = bytes.u32LE(start + 4), let height = bytes.u32LE(start + 8) else { return .needsMore(start + 12) }
+        return .known(width: Int(Int32(truncatingIfNeeded: width)), height: abs(Int(Int32(truncatingIfNeeded: height))))
     }
-}
-
-/// The directory of an ICO. The picture is the largest one; that may be a PNG, which has a size of its own.
-enum ICOHeader {
-    static func read(_ bytes: ByteView) throws(ImageError) -> ImageHeader.Reading {
-        guard let count = bytes.u16LE(4) else { return .needsMore(6) }
-        guard count > 0 else { throw .damaged(.ico, "no pictures") }
-        guard bytes.count >= 6 + count * 16 else { return .needsMore(6 + count * 16) }
-        var (width, height, place) = (0, 0, 0)
-        for index in 0..<count {
-            let entry = 6 + index * 16
-            let sides = (side(bytes.u8(entry)), side(bytes.u8(entry + 1)))
-            guard sides.0 * sides.1 > width * height else { continue }
-            (width, height, place) = (sides.0, sides.1, bytes.u32LE(entry + 12) ?? 0)
-        }
-        guard bytes.count >= place + 8 else { return .needsMore(place + 8) }
-        guard bytes.has([0x89, 0x50, 0x4E, 0x47], at: place) else { return try ImageHeader.checked(.ico, width, height, frames: count) }
-        guard case .header(var header) = try PNGHeader.read(bytes, at: place, as: .ico) else { return .needsMore(place + 33) }
-        header.frameCount = count
-        return .header(header)
-    }
-
-    /// Zero stands for 256.
-    private static func side(_ byte: UInt8?) -> Int { byte.map { $0 == 0 ? 256 : Int($0) } ?? 0 }
 }
 
 /// The two definitions with which an XBM begins (X11 `XReadBitmapFile(3)`).
