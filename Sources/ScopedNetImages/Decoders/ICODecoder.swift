@@ -25,7 +25,7 @@ public struct ICODecoder: ImageDecoding {
     }
 
     private static func place(_ bytes: ByteView, _ wanted: PixelSize?) throws -> (Range<Int>, isPNG: Bool) {
-        let place = try ICODirectory(bytes).best(for: wanted, within: bytes.count).place
+        let place = try ICODirectory(bytes).best(for: wanted.map { ($0.width, $0.height) }, within: bytes.count).place
         guard place.upperBound <= bytes.count else { throw ImageError.damaged(.ico, "its picture is cut short") }
         return (place, ICODirectory.isPNG(bytes, at: place.lowerBound))
     }

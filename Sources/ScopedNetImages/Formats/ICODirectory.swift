@@ -29,7 +29,7 @@ struct ICODirectory {
     }
 
     /// The smallest picture that is large enough and whole; the largest one where none is, or no size is wanted.
-    func best(for wanted: PixelSize?, within byteCount: Int) -> Entry {
+    func best(for wanted: (width: Int, height: Int)?, within byteCount: Int) -> Entry {
         guard let wanted else { return largest }
         return entries.filter { $0.width >= wanted.width && $0.height >= wanted.height && $0.place.upperBound <= byteCount }
             .min { $0.width * $0.height < $1.width * $1.height } ?? largest
