@@ -1,4 +1,5 @@
 import CNetlink
+
 @testable import Reachability
 
 /// Datagrams of rtnetlink(7): whatever comes is survived, hearing it twice is hearing it once, and what is told of it fits together.
@@ -43,7 +44,7 @@ private func checkPaths(_ table: InterfaceTable, _ routes: [Route]) {
     var oracle = Replies(routes: routes)
     let inUse = table.links.values.map(\.interface)
     let settings = EvaluationSettings(nameServers: [IPAddress(192, 0, 2, 53)])
-    for target in [Reachability.Target.defaultPath, .address(IPAddress(192, 0, 2, 1)), .host("host.test")] {
+    for target in [NetworkPath.Target.defaultPath, .address(IPAddress(192, 0, 2, 1)), .host("host.test")] {
         let question = PathQuestion(target: target, resolved: routes.compactMap(\.gateway), inUse: inUse)
         let path = PathEvaluator(table: table, settings: settings).evaluate(question, oracle: &oracle).path
         check(path.isSatisfied == (path.supportsIPv4 || path.supportsIPv6), "\(path)")
@@ -76,18 +77,18 @@ private func checkPaths(_ table: InterfaceTable, _ routes: [Route]) {
 
 /// What people write for a target: a host without delimiters in it, written and read again the same.
 @Sendable func fuzzTarget(_ input: UnsafeRawBufferPointer) {
-    guard let target = Reachability.Target(String(decoding: input, as: UTF8.self)) else { return }
+    guard let target = NetworkPath.Target(String(decoding: input, as: UTF8.self)) else { return }
     let port = target.port.map { ":\($0)" } ?? ""
     switch target.subject {
     case .defaultPath: check(false, "text names no default path")
     case .host(let host):
         check(!host.isEmpty && host.utf8.count <= 253, host)
         check(!host.utf8.contains { $0 <= 0x20 || $0 == 0x7F || "/?#@:[".utf8.contains($0) }, "\(host) holds a delimiter")
-        check(Reachability.Target(host + port) == target, "\(host)\(port) is read again otherwise")
+        check(NetworkPath.Target(host + port) == target, "\(host)\(port) is read again otherwise")
     case .address(let address):
         // RFC 6874: in a URL the sign before a zone is escaped.
         let parts = "\(address)".split(separator: "%")
         let text = address.family == .v6 ? "[" + parts.joined(separator: "%25") + "]" : "\(address)"
-        check(Reachability.Target(text + port) == target, "\(text)\(port) is read again otherwise")
+        check(NetworkPath.Target(text + port) == target, "\(text)\(port) is read again otherwise")
     }
 }

@@ -29,7 +29,7 @@ struct DaemonOptions: Sendable {
             case "-h", "--help": wantsHelp = true
             case _ where argument.hasPrefix("-"): throw UsageError("unknown option \(argument)")
             default:
-                guard ["http://", "https://"].contains(where: argument.lowercased().hasPrefix), Target(argument) != nil else {
+                guard ["http://", "https://"].contains(where: argument.lowercased().hasPrefix), NetworkPath.Target(argument) != nil else {
                     throw UsageError("'\(argument)' is not a URL: write it with http:// or https://")
                 }
                 guard url.isEmpty else { throw UsageError("one URL is enough") }

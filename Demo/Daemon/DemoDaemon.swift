@@ -32,7 +32,7 @@ struct DemoDaemon {
 
     private static func serve(_ options: DaemonOptions, _ logger: Logger) async throws {
         let notifier = try SystemdNotifier.fromEnvironment()
-        let monitor = ReachabilityMonitor(target: Target(options.url) ?? .defaultPath)
+        let monitor = ReachabilityMonitor(target: NetworkPath.Target(options.url) ?? .defaultPath)
         let session = Session(configuration: .init(agent: RequestAgent()))
         let watchdog = Watchdog(session: session, monitor: monitor, options: options, logger: logger)
         // Shut down in reverse order: systemd hears of it, no new question is asked, then the session drains.

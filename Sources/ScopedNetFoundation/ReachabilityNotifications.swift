@@ -27,7 +27,7 @@ public final class ReachabilityNotifications: Cancellable {
         public static let delta = "Reachability.delta"
     }
 
-    private let subscription: Subscription
+    private let subscription: ReachabilityMonitor.Subscription
 
     /// Begins to post the changes of a monitor, which need not be started yet.
     public init(_ monitor: ReachabilityMonitor, center: NotificationCenter = .default) {

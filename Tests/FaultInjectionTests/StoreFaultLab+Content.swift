@@ -27,7 +27,7 @@ extension StoreFaultLab {
     func makeTemplate() async throws {
         let store = Store(configuration(folder + "/template"))
         for key in [Self.small, Self.large, Self.other] {
-            store.put(NewEntry(key: key, metadata: Data("old".utf8), body: .data(Self.old(key) ?? Data())))
+            store.put(NewStoreEntry(key: key, metadata: Data("old".utf8), body: .data(Self.old(key) ?? Data())))
         }
         try await store.flush()
         try await store.setRecords([StoreRecord(name: "r", data: Data("old".utf8))], in: "n")
@@ -43,13 +43,13 @@ extension StoreFaultLab {
         case .getFile:
             if let entry = await store.lookup(Self.large).entries.first { _ = try entry.body.load(limit: 1 << 20) }
         case .make, .put, .sharedPut:
-            store.put(NewEntry(key: Self.small, metadata: Data("new".utf8), body: .data(Self.new(Self.small))))
-            store.put(NewEntry(key: Self.added, metadata: Data("new".utf8), body: .data(Self.new(Self.added))))
+            store.put(NewStoreEntry(key: Self.small, metadata: Data("new".utf8), body: .data(Self.new(Self.small))))
+            store.put(NewStoreEntry(key: Self.added, metadata: Data("new".utf8), body: .data(Self.new(Self.added))))
             try await store.flush()
         case .putFile:
             let writer = store.makeBodyWriter()
             try writer.write(Self.new(Self.large))
-            let outcome = store.put(NewEntry(key: Self.large, metadata: Data("new".utf8), body: try writer.finish()))
+            let outcome = store.put(NewStoreEntry(key: Self.large, metadata: Data("new".utf8), body: try writer.finish()))
             if outcome == .accepted { try await store.flush() }
         case .update:
             guard let entry = await store.lookup(Self.small).entries.first else { return }

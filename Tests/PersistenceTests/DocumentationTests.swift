@@ -14,7 +14,7 @@ import Testing
         let found = await store.lookup(key)
         if found.entries.isEmpty {
             // Fetched here. The ticket keeps it out when somebody removes the key meanwhile.
-            store.put(NewEntry(key: key, metadata: Data("etag 1".utf8), body: .data(Data("[]".utf8))), ticket: found.ticket)
+            store.put(NewStoreEntry(key: key, metadata: Data("etag 1".utf8), body: .data(Data("[]".utf8))), ticket: found.ticket)
         }
         await store.close()
     }
@@ -23,7 +23,7 @@ import Testing
     func keepALargeBody(_ store: Store, chunks: [Data]) async throws {
         let writer = store.makeBodyWriter()
         for chunk in chunks { try writer.write(chunk) }
-        try await store.putAndFlush(NewEntry(key: EntryKey("film"), metadata: Data(), body: writer.finish()))
+        try await store.putAndFlush(NewStoreEntry(key: EntryKey("film"), metadata: Data(), body: writer.finish()))
 
         guard let entry = await store.lookup(EntryKey("film")).entries.first else { return }
         let reader = try entry.body.makeReader()

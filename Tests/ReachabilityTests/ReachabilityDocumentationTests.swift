@@ -13,8 +13,8 @@ private struct Samples: Sendable {
         }
     }
 
-    func watchAService() throws -> Subscription? {
-        guard let target = Target("https://api.example.org/v1") else { return nil }
+    func watchAService() throws -> ReachabilityMonitor.Subscription? {
+        guard let target = NetworkPath.Target("https://api.example.org/v1") else { return nil }
         let monitor = ReachabilityMonitor(target: target)
         let subscription = monitor.observe { path, delta in
             if delta.breaksConnections { print("connections made before are probably dead") }
@@ -27,7 +27,7 @@ private struct Samples: Sendable {
     func several() throws {
         let monitor = ReachabilityMonitor()
         let database = monitor.monitor(for: .address(IPAddress(10, 0, 0, 7), port: 5432))
-        let tunnel = monitor.monitor(for: Target(.defaultPath, mark: 0xca6c))
+        let tunnel = monitor.monitor(for: NetworkPath.Target(.defaultPath, mark: 0xca6c))
         try database.start()
         try tunnel.start()
         print(database.currentPath?.isSatisfied == true, tunnel.currentPath?.isSatisfied == true)

@@ -232,6 +232,17 @@ import Testing
         #expect(throws: ImageError.self) { try Self.decode(data, size: PixelSize(width: 4, height: 4)) }
     }
 
+    /// A directory that says the width twice: one of the two counts, for the header and for the pixels.
+    @Test func aTIFFHasTheSidesOfItsHeader() throws {
+        let s = ImageSamples.self
+        let entries: [(Int, Int)] = [(256, 2), (257, 1), (258, 8), (259, 1), (262, 1), (273, 98), (256, 3)]
+        let directory = entries.flatMap { s.le16($0.0) + s.le16(4) + s.le32(1) + s.le32($0.1) }
+        let data = Data(Array("II".utf8) + s.le16(42) + s.le32(8) + s.le16(entries.count) + directory + s.le32(0) + [1, 2, 3, 4])
+        guard case .header(let header) = try ImageHeader.read(data, isComplete: true) else { throw ImageError.unknownFormat }
+        let image = try Self.decode(data)
+        #expect(image.width == header.width && image.height == header.height && image.byteCount == header.width * 4)
+    }
+
     // MARK: Hostile files
 
     /// Files of a few bytes that ask for much: refused before anything is made.

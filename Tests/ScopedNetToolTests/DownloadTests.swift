@@ -38,7 +38,7 @@ import Testing
             server.on("/gone", ScriptedResponse.ok("an error page").with { $0.status = 404 })
             server.on("/cut", ScriptedResponse.ok("0123456789").ending(.truncate(afterBytes: 5)))
             let missing = try await tool("download", "-o", folder.path("file"), server.url + "/gone")
-            #expect(missing.status == 22 && missing.errors.contains("check the path of the URL"), "\(missing)")
+            #expect(missing.status == 22 && missing.errors.contains("check the path of the address"), "\(missing)")
             let cut = try await tool("download", "-o", folder.path("file"), server.url + "/cut")
             #expect(cut.status == 18, "\(cut)")
             let text = try folder.text("file")

@@ -22,7 +22,7 @@ import Testing
             #expect(result.status == 22 && report.status == 404 && report.body == "why not" && report.bytes == 7, "\(result)")
             let error = try #require(report.error)
             #expect(error.code == "unacceptableStatus" && error.phase == "receiving" && error.attempt == 1)
-            #expect(error.message.hasPrefix("the server answered 404") && error.advice == "check the path of the URL")
+            #expect(error.message.hasPrefix("the server answered 404") && error.advice == "check the path of the address")
             // With --fail the library says it: the same, but for the body.
             let failed = try await tool(command, "--json", "--fail", server.url + "/gone")
             let other = try decoded(failed)

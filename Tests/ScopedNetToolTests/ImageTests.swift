@@ -188,7 +188,7 @@ import Testing
             server.on("/gone", ScriptedResponse.ok("").with { $0.status = 404 })
             let expected: [(String, Int32, String)] = [
                 ("/svg", 65, "image/svg+xml is not supported"), ("/cut", 65, "is damaged"), ("/huge", 63, "pixels"),
-                ("/gone", 22, "check the path of the URL"),
+                ("/gone", 22, "check the path of the address"),
             ]
             for (path, status, text) in expected {
                 let result = try await tool("image", server.url + path)

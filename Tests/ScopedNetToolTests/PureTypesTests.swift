@@ -88,12 +88,22 @@ import Testing
     }
 
     @Test(arguments: [
-        (401, "credentials"), (403, "not enough"), (404, "path"), (410, "path"), (405, "--method"), (407, "proxy"), (415, "Content-Type"),
-        (408, "later"), (429, "later"), (500, "later"), (599, "later"),
+        (401, "credentials"), (403, "account"), (404, "path"), (410, "path"), (405, "--method"), (407, "proxy"), (415, "Content-Type"),
+        (408, "try again"), (413, "less"), (429, "try again"), (500, "try again"), (599, "try again"),
     ])
     func statusesWithAnAdvice(_ status: Int, _ word: String) { #expect(Advice.about(status: status)?.contains(word) == true) }
 
     @Test(arguments: [400, 402, 406, 409, 499, 600]) func statusesWithout(_ status: Int) { #expect(Advice.about(status: status) == nil) }
+
+    /// Programs have a sentence wherever the tool has one, but for mistakes in their own code.
+    @Test func theLibraryHasASuggestionToo() {
+        for code in Advice.texts.keys where code != .invalidHeader && code != .invalidOption {
+            #expect(NetworkError(code, phase: .receiving, message: "").recoverySuggestion != nil, "\(code)")
+        }
+        for status in [401, 403, 404, 407, 408, 410, 415, 429, 500] {
+            #expect(NetworkError.wording.statusSuggestion(status)?.hasSuffix(".") == true, "\(status)")
+        }
+    }
 
     /// A file that cannot be read is that of the certificates while the connection is made, and the user's before.
     @Test func theSameCodeMayAskForAnother() {

@@ -11,7 +11,7 @@ import Testing
 /// The Swift samples of the DocC catalog, and the view model of the README, word for word: what does not compile here must not be shown to anyone.
 /// ``DocumentationTests`` compares them with the articles and runs those that can be run.
 private struct Samples: Sendable {
-    // MARK: README.md
+    // MARK: Calls with everything
 
     func addPhoto(_ photo: URL, to page: Int, tags: [String], with session: Session) async throws -> [Post] {
         var form = MultipartForm(); try form.add(file: photo, name: "photo")

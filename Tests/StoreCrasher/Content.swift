@@ -5,8 +5,8 @@ import Persistence
 enum Content {
     static let keys = 40
 
-    static func entry(_ key: Int, version: Int, body: NewBody) -> NewEntry {
-        NewEntry(key: EntryKey("key-\(key)", partition: "p\(key % 3)"), metadata: metadata(key, version), body: body)
+    static func entry(_ key: Int, version: Int, body: NewBody) -> NewStoreEntry {
+        NewStoreEntry(key: EntryKey("key-\(key)", partition: "p\(key % 3)"), metadata: metadata(key, version), body: body)
     }
 
     static func metadata(_ key: Int, _ version: Int) -> Data { Data("\(key) \(version) ".utf8) + bytes(200, seed: version &* 31 &+ key) }
@@ -31,7 +31,7 @@ enum Content {
     }
 
     /// The version of an entry that is whole; nil when it is not.
-    static func version(of entry: Entry, key: Int) -> Int? {
+    static func version(of entry: StoreEntry, key: Int) -> Int? {
         // By bytes: a blank and a combining mark behind it are one character.
         let words = entry.metadata.split(separator: 0x20, maxSplits: 2).prefix(2).compactMap { Int(String(decoding: $0, as: UTF8.self)) }
         guard words.count == 2, words[0] == key, entry.metadata == metadata(key, words[1]) else { return nil }

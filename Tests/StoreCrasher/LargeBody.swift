@@ -21,7 +21,7 @@ enum LargeBody {
         do {
             let writer = store.makeBodyWriter()
             for _ in 0..<length / chunk.count { try writer.write(chunk) }
-            try await store.putAndFlush(NewEntry(key: EntryKey("large"), metadata: Data(), body: try writer.finish()))
+            try await store.putAndFlush(NewStoreEntry(key: EntryKey("large"), metadata: Data(), body: try writer.finish()))
             await store.relieveMemory()
             guard let entry = await store.lookup(EntryKey("large")).entries.first, entry.body.length == length else { fail("it is gone") }
             let reader = try entry.body.makeReader()

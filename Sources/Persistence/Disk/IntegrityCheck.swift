@@ -37,7 +37,7 @@ struct IntegrityCheck: Sendable {
     private func checkEntries(after id: Int64, _ report: inout VerificationReport) throws(DatabaseFailure) -> Int64? {
         var last: Int64?
         var bytes = 0
-        var entries: [Entry] = []
+        var entries: [StoreEntry] = []
         try connections.read { database in
             try database.run(
                 """

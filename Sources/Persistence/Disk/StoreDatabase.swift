@@ -128,7 +128,7 @@ final class StoreDatabase: Sendable {
     // MARK: Reading entries
 
     /// All variants of a key, the newest last, and when they were last used.
-    func load(_ key: EntryKey) throws(DatabaseFailure) -> (entries: [Entry], lastUsed: Int64) {
+    func load(_ key: EntryKey) throws(DatabaseFailure) -> (entries: [StoreEntry], lastUsed: Int64) {
         let stored = sealing.stored(key)
         return try connections.read { database in
             var found = try entries.load(stored, in: database)

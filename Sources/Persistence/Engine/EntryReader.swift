@@ -20,7 +20,7 @@ final class EntryReader: Sendable {
 
     /// The answer of memory, or nil when only the disk can tell. Calls no database: in shared mode memory answers as long as nobody has
     /// committed anything since the last look.
-    func cached(_ key: EntryKey) -> Lookup? {
+    func cached(_ key: EntryKey) -> StoreLookup? {
         guard let catchUp else { return remembered(key) }
         switch handle.snapshot {
         case .none: return remembered(key)
@@ -29,7 +29,7 @@ final class EntryReader: Sendable {
         }
     }
 
-    private func remembered(_ key: EntryKey) -> Lookup? {
+    private func remembered(_ key: EntryKey) -> StoreLookup? {
         let now = memory.now
         let (answer, wake, ticket, hasDisk) = memory.withLock { state in
             let (answer, wake) = state.lookup(key, at: now)
@@ -38,25 +38,25 @@ final class EntryReader: Sendable {
         writeBack.act(on: wake)
         if !hasDisk { writeBack.retryIfDue() }
         guard case .entries(let entries) = answer else { return nil }
-        return Lookup(entries: entries, ticket: ticket)
+        return StoreLookup(entries: entries, ticket: ticket)
     }
 
     /// The entries in memory of a key that the disk may have more of; nil when there are none.
-    func known(_ key: EntryKey) -> Lookup? {
+    func known(_ key: EntryKey) -> StoreLookup? {
         if catchUp != nil { return nil }
         return memory.withLock { state in
             let entries = state.known(key)
-            return entries.isEmpty ? nil : Lookup(entries: entries, ticket: state.ticket, isComplete: false)
+            return entries.isEmpty ? nil : StoreLookup(entries: entries, ticket: state.ticket, isComplete: false)
         }
     }
 
     /// The answer to a lookup that the disk has not answered in time: what this process has just put, else nothing.
-    func missed(_ key: EntryKey) -> Lookup {
-        known(key) ?? memory.withLock { Lookup(entries: [], ticket: $0.ticket, isComplete: false) }
+    func missed(_ key: EntryKey) -> StoreLookup {
+        known(key) ?? memory.withLock { StoreLookup(entries: [], ticket: $0.ticket, isComplete: false) }
     }
 
     /// Memory, then the disk, on this thread.
-    func lookup(_ key: EntryKey) -> Lookup {
+    func lookup(_ key: EntryKey) -> StoreLookup {
         for attempt in 1...Self.attempts {
             if catchUp?.run() ?? true, let found = remembered(key) { return found }
             guard let database = handle.wait() else { continue }
@@ -66,7 +66,7 @@ final class EntryReader: Sendable {
                     state.abandonLoad(key)
                     return state.overlay([], key)
                 }
-                return Lookup(entries: entries, ticket: ticket)
+                return StoreLookup(entries: entries, ticket: ticket)
             }
             let now = memory.now
             let end = memory.withLock {
@@ -74,12 +74,12 @@ final class EntryReader: Sendable {
                     key, version: version, rows: rows.entries, lastUsed: rows.lastUsed, at: now, isFinal: attempt == Self.attempts)
             }
             writeBack.act(on: end.wake)
-            if let entries = end.entries { return Lookup(entries: entries, ticket: ticket) }
+            if let entries = end.entries { return StoreLookup(entries: entries, ticket: ticket) }
         }
-        return memory.withLock { Lookup(entries: $0.overlay([], key), ticket: $0.ticket) }
+        return memory.withLock { StoreLookup(entries: $0.overlay([], key), ticket: $0.ticket) }
     }
 
-    private func load(_ key: EntryKey, from database: StoreDatabase) -> (entries: [Entry], lastUsed: Int64)? {
+    private func load(_ key: EntryKey, from database: StoreDatabase) -> (entries: [StoreEntry], lastUsed: Int64)? {
         do throws(DatabaseFailure) {
             return try database.load(key)
         } catch {

@@ -8,7 +8,7 @@ extension MemoryState {
         var released: [Slot] = []
     }
 
-    mutating func put(_ entry: Entry, ticket: PutTicket?, at now: Moment) -> Change {
+    mutating func put(_ entry: StoreEntry, ticket: PutTicket?, at now: Moment) -> Change {
         let key = entry.key
         if let ticket, !invalidations.isCurrent(key, since: ticket.position) { return Change(outcome: .invalidated) }
         let isFile = entry.body.data == nil
@@ -51,12 +51,12 @@ extension MemoryState {
     private mutating func forget(_ key: EntryKey) -> [Slot] { slots.remove(key).map { [$0] } ?? [] }
 
     /// Whether the disk, as far as memory knows, has an entry of the same key and variant.
-    private func mayBeOnDisk(_ entry: Entry) -> Bool {
+    private func mayBeOnDisk(_ entry: StoreEntry) -> Bool {
         guard let slot = slots.peek(entry.key), slot.isComplete else { return true }
         return slot.entries.contains { $0.placement != .memory && $0.variant.hasSameBytes(as: entry.variant) }
     }
 
-    private mutating func updateInMemory(_ entry: Entry, _ update: MetadataUpdate) -> Change {
+    private mutating func updateInMemory(_ entry: StoreEntry, _ update: MetadataUpdate) -> Change {
         guard var slot = slots.peek(entry.key), let index = slot.entries.firstIndex(where: { $0.generation == update.generation }) else {
             return Change(outcome: .invalidated)
         }
@@ -65,7 +65,7 @@ extension MemoryState {
     }
 
     /// New metadata for exactly this entry. Does nothing where it has been replaced since.
-    mutating func update(_ entry: Entry, _ update: MetadataUpdate, at now: Moment) -> Change {
+    mutating func update(_ entry: StoreEntry, _ update: MetadataUpdate, at now: Moment) -> Change {
         let key = entry.key
         markStale(key)
         var change = Change()
@@ -115,7 +115,7 @@ extension MemoryState {
     }
 
     /// This entry, unless another has taken its place.
-    mutating func remove(_ entry: Entry, at now: Moment) -> Change {
+    mutating func remove(_ entry: StoreEntry, at now: Moment) -> Change {
         let current = slots.peek(entry.key)?.entries.first { $0.variant.hasSameBytes(as: entry.variant) }
         if let current, current.generation != entry.generation { return Change(outcome: .invalidated) }
         return remove(variant: entry.variant, of: entry.key, at: now)

@@ -5,7 +5,7 @@ import FoundationEssentials
 struct MemoryState {
     /// All that memory has of a key.
     struct Slot: Sendable {
-        var entries: [Entry]
+        var entries: [StoreEntry]
         /// The disk has nothing beyond that.
         var isComplete: Bool
         /// When a use was last noted for the disk, in milliseconds since 1970.
@@ -21,7 +21,7 @@ struct MemoryState {
     }
 
     enum Answer {
-        case entries([Entry])
+        case entries([StoreEntry])
         /// The disk has to be asked.
         case unknown
     }
@@ -72,11 +72,11 @@ struct MemoryState {
 
     var ticket: PutTicket { PutTicket(position: invalidations.position, shared: sharedPosition) }
 
-    // MARK: Lookup
+    // MARK: StoreLookup
 
     /// What memory can say about a key. A use is noted once a minute.
     mutating func lookup(_ key: EntryKey, at now: Moment) -> (answer: Answer, wake: Wake) {
-        let found = slots.use(key) { slot -> (entries: [Entry], isComplete: Bool, isNoted: Bool) in
+        let found = slots.use(key) { slot -> (entries: [StoreEntry], isComplete: Bool, isNoted: Bool) in
             // A clock that was set back makes the age negative; the use is noted then, too.
             let isNoted = abs(now.wall - slot.notedUse) < Self.noteInterval || slot.entries.isEmpty
             if !isNoted { slot.notedUse = now.wall }
@@ -93,7 +93,7 @@ struct MemoryState {
     }
 
     /// The entries memory has of a key, whatever else the disk may have.
-    func known(_ key: EntryKey) -> [Entry] {
+    func known(_ key: EntryKey) -> [StoreEntry] {
         guard let slot = slots.peek(key) else { return overlay([], key) }
         return slot.entries
     }
@@ -115,7 +115,7 @@ struct MemoryState {
     /// The key is on its way to the disk.
     mutating func noteOnDisk(_ key: EntryKey) { diskKeys?.insert(key) }
 
-    private mutating func countAnswer(_ entries: [Entry]) {
+    private mutating func countAnswer(_ entries: [StoreEntry]) {
         if entries.isEmpty { statistics.misses += 1 } else { statistics.memoryHits += 1 }
     }
 
@@ -156,8 +156,8 @@ struct MemoryState {
     /// `lastUsed` is that of the newest row, and decides whether this use is noted. The entries are nil when the key changed while the disk
     /// was read, and the answer may never have been true. With `isFinal` they are returned nevertheless, but not kept.
     mutating func endLoad(
-        _ key: EntryKey, version: UInt64, rows: [Entry], lastUsed: Int64, at now: Moment, isFinal: Bool
-    ) -> (entries: [Entry]?, released: [Slot], wake: Wake) {
+        _ key: EntryKey, version: UInt64, rows: [StoreEntry], lastUsed: Int64, at now: Moment, isFinal: Bool
+    ) -> (entries: [StoreEntry]?, released: [Slot], wake: Wake) {
         let isCurrent = finishLoad(key) == version
         guard isCurrent || isFinal else { return (nil, [], .none) }
         // What is in memory alone the rows cannot have.
@@ -180,7 +180,7 @@ struct MemoryState {
     }
 
     /// What readers see: the rows, and over them what is being written and what waits to be.
-    func overlay(_ rows: [Entry], _ key: EntryKey) -> [Entry] {
+    func overlay(_ rows: [StoreEntry], _ key: EntryKey) -> [StoreEntry] {
         var result = inFlight.clears(key.partition) ? [] : rows
         if let write = inFlight.writes[key] { result = write.applied(to: result) }
         if queue.clears(key.partition) { result = [] }

@@ -41,7 +41,7 @@ struct WriteBackQueue: Sendable {
         }
 
         /// What readers see when these changes come on top of what the disk holds.
-        func applied(to entries: [Entry]) -> [Entry] {
+        func applied(to entries: [StoreEntry]) -> [StoreEntry] {
             var result = deletesKey ? [] : entries
             result.removeAll { entry in
                 deletedVariants.contains { $0.hasSameBytes(as: entry.variant) }
@@ -58,7 +58,7 @@ struct WriteBackQueue: Sendable {
     }
 
     struct Put: Sendable {
-        var entry: Entry
+        var entry: StoreEntry
         /// Nil: stored whatever was invalidated meanwhile.
         var ticket: PutTicket?
 

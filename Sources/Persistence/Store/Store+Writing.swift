@@ -12,14 +12,14 @@ extension Store {
     ///   - ticket: of the lookup that led to it. The entry is refused when the key was invalidated since. Nil: stored anyway.
     /// - Returns: `accepted`, or the reason not to store it.
     @discardableResult
-    public func put(_ entry: NewEntry, ticket: PutTicket? = nil) -> PutOutcome {
+    public func put(_ entry: NewStoreEntry, ticket: PutTicket? = nil) -> PutOutcome {
         let limits = engine.configuration.limits
         guard entry.body.length <= limits.largestBody, entry.metadata.count <= Self.largestMetadata else { return .tooLarge }
         if case .file(let file) = entry.body.storage {
             guard entry.placement != .memory else { return .tooLarge }
             guard file.claim() else { return .unavailable }
         }
-        let stored = Entry(
+        let stored = StoreEntry(
             key: entry.key, variant: entry.variant, metadata: entry.metadata, body: EntryBody(storage: entry.body.storage),
             storedAt: Date(milliseconds: engine.clocks.wall()), freshUntil: entry.freshUntil.map { Date(milliseconds: $0.milliseconds) },
             isRevalidatable: entry.isRevalidatable, generation: Int64.random(in: Int64.min...Int64.max), placement: entry.placement)
@@ -30,7 +30,7 @@ extension Store {
     ///
     /// - Throws: as `flush`.
     @discardableResult
-    public func putAndFlush(_ entry: NewEntry, ticket: PutTicket? = nil) async throws(StoreError) -> PutOutcome {
+    public func putAndFlush(_ entry: NewStoreEntry, ticket: PutTicket? = nil) async throws(StoreError) -> PutOutcome {
         let outcome = put(entry, ticket: ticket)
         if outcome == .accepted { try await flush() }
         return outcome
@@ -38,7 +38,7 @@ extension Store {
 
     /// New metadata for exactly this entry: the body is not touched. Nothing happens when the entry has been replaced or removed since.
     @discardableResult
-    public func update(_ entry: Entry, metadata: Data, freshUntil: Date? = nil, isRevalidatable: Bool = true) -> PutOutcome {
+    public func update(_ entry: StoreEntry, metadata: Data, freshUntil: Date? = nil, isRevalidatable: Bool = true) -> PutOutcome {
         guard metadata.count <= Self.largestMetadata else { return .tooLarge }
         let update = MetadataUpdate(
             variant: entry.variant, generation: entry.generation, metadata: metadata,
@@ -58,7 +58,7 @@ extension Store {
     }
 
     /// Removes an entry that is of no use, as when its body is `damaged` or `missing`. One that memory knows to have taken its place stays.
-    public func remove(_ entry: Entry) {
+    public func remove(_ entry: StoreEntry) {
         _ = engine.change { state, now in state.remove(entry, at: now) }
     }
 

@@ -43,17 +43,17 @@ public final class Store: Sendable {
 
     /// Returns the entries of a key that are in memory, without any wait and without a call of the database.
     ///
-    /// What was just put is found, also while the store is being opened; ``Lookup/isComplete`` tells whether the disk may have more variants.
+    /// What was just put is found, also while the store is being opened; ``StoreLookup/isComplete`` tells whether the disk may have more variants.
     ///
     /// - Returns: nil when memory has nothing and only the disk can tell. In shared mode also when another process, or this one, has committed
     ///   something since the last ``lookup(_:)``.
-    public func cached(_ key: EntryKey) -> Lookup? {
+    public func cached(_ key: EntryKey) -> StoreLookup? {
         engine.reader.cached(key) ?? engine.reader.known(key)
     }
 
     /// What the store has of a key: from memory at once, else read on a thread of the store. Never waits for a write, and never fails: what
     /// cannot be read is a miss, and so is what the disk does not answer within ``StoreLimits/readTimeout``.
-    public func lookup(_ key: EntryKey) async -> Lookup {
+    public func lookup(_ key: EntryKey) async -> StoreLookup {
         if let found = engine.reader.cached(key) { return found }
         let engine = engine
         return await engine.threads.readers.answer { engine.reader.lookup(key) } ?? engine.reader.missed(key)
@@ -62,7 +62,7 @@ public final class Store: Sendable {
     /// As ``lookup(_:)``, with a closure in place of a task.
     ///
     /// `then` is called once and never by this thread within the call: on the thread that has read, or another one.
-    package func lookup(_ key: EntryKey, then: @escaping @Sendable (Lookup) -> Void) {
+    package func lookup(_ key: EntryKey, then: @escaping @Sendable (StoreLookup) -> Void) {
         let engine = engine
         engine.threads.readers.answer {
             engine.reader.lookup(key)
@@ -72,7 +72,7 @@ public final class Store: Sendable {
     }
 
     /// As ``lookup(_:)``, for a thread that may block.
-    public func lookupBlocking(_ key: EntryKey) -> Lookup {
+    public func lookupBlocking(_ key: EntryKey) -> StoreLookup {
         if let found = engine.reader.cached(key) { return found }
         let engine = engine
         return engine.threads.readers.answer { engine.reader.lookup(key) } ?? engine.reader.missed(key)

@@ -50,7 +50,7 @@ public final class StoreInspector: Sendable {
     /// All variants of a key, with their bodies, the newest last.
     ///
     /// - Throws: `damaged` when one is not as it was written.
-    public func entries(_ key: EntryKey) throws(StoreError) -> [Entry] {
+    public func entries(_ key: EntryKey) throws(StoreError) -> [StoreEntry] {
         do throws(DatabaseFailure) { return try database.load(key).entries } catch { throw StoreError(error) }
     }
 

@@ -23,7 +23,7 @@ struct EntryRowFormat: Sendable {
     /// Makes the entry of a row. `data` has its body, and is called only for a body that is a row.
     ///
     /// - Throws: `corrupt` when the row is not as it was written.
-    func entry(of row: SQLRow, key: EntryKey, data: () -> Data) throws -> Entry {
+    func entry(of row: SQLRow, key: EntryKey, data: () -> Data) throws -> StoreEntry {
         let length = row.integer(10)
         let bodyChecksum = row.integer(11)
         let storage: EntryBody.Storage
@@ -41,7 +41,7 @@ struct EntryRowFormat: Sendable {
         default:
             throw DatabaseFailure.corrupt("a body of an unknown kind")
         }
-        let entry = Entry(
+        let entry = StoreEntry(
             key: key, variant: row.string(3), metadata: row.data(4), body: EntryBody(storage: storage),
             storedAt: Date(milliseconds: row.integer(7)),
             freshUntil: row.isNull(5) ? nil : Date(milliseconds: row.integer(5)), isRevalidatable: row.integer(6) != 0,
@@ -51,7 +51,7 @@ struct EntryRowFormat: Sendable {
     }
 
     /// The checksum over all of a row but what changes with use. With the key in it: a row under another key is a damaged one.
-    func checksum(of entry: Entry, bodyChecksum: Int64) -> Int64 {
+    func checksum(of entry: StoreEntry, bodyChecksum: Int64) -> Int64 {
         var sum = Checksum(seed: seed)
         sum.add(entry.key.partition)
         sum.add(entry.key.name)

@@ -29,8 +29,8 @@ struct EntryTable: Sendable {
     /// Reads all variants of a key, the newest last, and when they were last used.
     ///
     /// - Throws: `corrupt` when a row is not as it was written.
-    func load(_ key: EntryKey, in database: Database) throws -> (entries: [Entry], lastUsed: Int64) {
-        var entries: [Entry] = []
+    func load(_ key: EntryKey, in database: Database) throws -> (entries: [StoreEntry], lastUsed: Int64) {
+        var entries: [StoreEntry] = []
         var lastUsed: Int64 = 0
         try database.run(Self.loadStatement, [.bytes(key.partition), .integer(format.hash(key)), .bytes(key.name)]) { row in
             entries.append(try format.entry(of: row, key: key, data: { row.data(15) }))
@@ -71,7 +71,7 @@ struct EntryTable: Sendable {
     /// Inserts an entry, and its body where that is a row.
     ///
     /// - Throws: `StoreError` with `missing` when the file of its body is gone.
-    func insert(_ entry: Entry, in database: Database, _ ledger: inout TransactionLedger, now: Int64) throws {
+    func insert(_ entry: StoreEntry, in database: Database, _ ledger: inout TransactionLedger, now: Int64) throws {
         let rowCost = entry.key.byteCount + entry.variant.utf8.count + entry.metadata.count + Schema.overheadPerEntry
         let kind: BodyKind
         let checksum: Int64
@@ -116,12 +116,12 @@ struct EntryTable: Sendable {
     )
         throws
     {
-        var found: (entry: Entry, bodyChecksum: Int64)?
+        var found: (entry: StoreEntry, bodyChecksum: Int64)?
         try database.run("SELECT \(EntryRowFormat.columns) FROM entry e WHERE e.id = ?", [.integer(row.id)]) { columns in
             // The body is not read for it: what matters of it is in the row.
             let length = try columns.size(10)
             let body = EntryBody(storage: .file(BodyFile(stored: "", layout: FrameLayout(length: length), checksum: columns.integer(11))))
-            let entry = Entry(
+            let entry = StoreEntry(
                 key: key, variant: columns.string(3), metadata: update.metadata, body: body,
                 storedAt: Date(milliseconds: columns.integer(7)),
                 freshUntil: update.freshUntil, isRevalidatable: update.isRevalidatable, generation: update.generation)

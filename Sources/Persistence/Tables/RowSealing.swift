@@ -30,14 +30,14 @@ struct RowSealing: Sendable {
     }
 
     /// The entry as its row takes it, with the body as it was settled. A body in a file is sealed already, frame by frame.
-    func stored(_ entry: Entry, settled body: EntryBody) throws -> Entry {
+    func stored(_ entry: StoreEntry, settled body: EntryBody) throws -> StoreEntry {
         guard let sealing else { return entry }
         let names = SealedNames(entry.key, entry.variant, entry.metadata)
         var body = body
         if let data = body.data {
             body = EntryBody(storage: .data(try sealing.seal(data, context: SealingContext.body(entry.generation))))
         }
-        return Entry(
+        return StoreEntry(
             key: stored(entry.key), variant: stored(variant: entry.variant),
             metadata: try sealing.seal(names.encoded, context: SealingContext.metadata(entry.generation)), body: body,
             storedAt: entry.storedAt, freshUntil: entry.freshUntil, isRevalidatable: entry.isRevalidatable, generation: entry.generation)
@@ -56,7 +56,7 @@ struct RowSealing: Sendable {
     /// Opens the entry of a row. `key` is the one it was looked up by; nil when that is to be found out.
     ///
     /// - Throws: `corrupt` when it does not open, or is another's.
-    func opened(_ entry: Entry, of key: EntryKey?) throws -> Entry {
+    func opened(_ entry: StoreEntry, of key: EntryKey?) throws -> StoreEntry {
         guard let sealing else { return entry }
         let names = try names(entry.metadata, generation: entry.generation, sealing)
         guard key == nil || key == names.key else { throw DatabaseFailure.corrupt("a row is another entry's") }
@@ -68,7 +68,7 @@ struct RowSealing: Sendable {
                         try sealing.open(data, context: SealingContext.body(entry.generation))
                     }))
         }
-        return Entry(
+        return StoreEntry(
             key: names.key, variant: names.variant, metadata: names.metadata, body: body, storedAt: entry.storedAt,
             freshUntil: entry.freshUntil, isRevalidatable: entry.isRevalidatable, generation: entry.generation)
     }

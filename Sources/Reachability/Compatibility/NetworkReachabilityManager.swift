@@ -38,7 +38,7 @@ public final class NetworkReachabilityManager: Sendable {
 
     private struct State {
         var block: (@Sendable (Status) -> Void)?
-        var subscription: Subscription?
+        var subscription: ReachabilityMonitor.Subscription?
         var last: Status?
     }
 
@@ -57,7 +57,7 @@ public final class NetworkReachabilityManager: Sendable {
     ///   - configuration: that of the ``monitor``.
     ///   - hop: carries each call of the closure to another thread or queue; nil, the default, for the monitor's thread.
     public init(
-        target: Target = .defaultPath, configuration: ReachabilityMonitor.Configuration = .init(),
+        target: NetworkPath.Target = .defaultPath, configuration: ReachabilityMonitor.Configuration = .init(),
         through hop: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
     ) {
         monitor = ReachabilityMonitor(target: target, configuration: configuration)
@@ -66,7 +66,7 @@ public final class NetworkReachabilityManager: Sendable {
 
     /// Nil where the text names no host.
     public convenience init?(domain: String) {
-        guard let target = Target(domain) else { return nil }
+        guard let target = NetworkPath.Target(domain) else { return nil }
         self.init(target: target)
     }
 

@@ -35,7 +35,7 @@ public final class ReachabilityNotifier: Sendable {
     ///   - configuration: that of the monitor.
     ///   - hop: carries each call of a closure to another thread or queue; nil, the default, for the monitor's thread.
     public init(
-        target: Target = .defaultPath, configuration: ReachabilityMonitor.Configuration = .init(),
+        target: NetworkPath.Target = .defaultPath, configuration: ReachabilityMonitor.Configuration = .init(),
         through hop: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
     ) {
         manager = NetworkReachabilityManager(target: target, configuration: configuration, through: hop)
@@ -44,7 +44,7 @@ public final class ReachabilityNotifier: Sendable {
 
     /// Nil where the text names no host.
     public convenience init?(hostname: String) {
-        guard let target = Target(hostname) else { return nil }
+        guard let target = NetworkPath.Target(hostname) else { return nil }
         self.init(target: target)
     }
 

@@ -52,7 +52,7 @@ struct PathEvaluator {
         return outcome
     }
 
-    private func evaluateDefault(_ target: Target, _ oracle: inout some RouteOracle & ~Copyable) -> Outcome {
+    private func evaluateDefault(_ target: NetworkPath.Target, _ oracle: inout some RouteOracle & ~Copyable) -> Outcome {
         var findings: [Finding] = []
         for family in [IPAddress.Family.v6, .v4] {
             let samples = settings.references.filter { $0.family == family }
@@ -70,7 +70,7 @@ struct PathEvaluator {
     /// The answer of the first sample that a default route decides. Where longer prefixes catch them all (a full table without a default),
     /// the majority says whether one gets anywhere.
     private func defaultAnswer(
-        _ samples: [IPAddress], _ target: Target, _ oracle: inout some RouteOracle & ~Copyable
+        _ samples: [IPAddress], _ target: NetworkPath.Target, _ oracle: inout some RouteOracle & ~Copyable
     ) -> RouteAnswer {
         var routes: [RouteAnswer] = []
         var refusals: [RouteAnswer] = []
@@ -89,7 +89,7 @@ struct PathEvaluator {
         return (refusals.count > routes.count ? refusals.first : routes.first) ?? .refused(ENETUNREACH)
     }
 
-    private func evaluate(_ addresses: [IPAddress], _ target: Target, _ oracle: inout some RouteOracle & ~Copyable) -> Outcome {
+    private func evaluate(_ addresses: [IPAddress], _ target: NetworkPath.Target, _ oracle: inout some RouteOracle & ~Copyable) -> Outcome {
         let findings = addresses.prefix(Self.mostAddresses).map { judge(oracle.answer(query($0, target)), to: $0) }
         var path = path(from: findings)
         path.remoteAddresses = addresses
@@ -97,7 +97,7 @@ struct PathEvaluator {
         return Outcome(path: path)
     }
 
-    private func query(_ destination: IPAddress, _ target: Target) -> RouteQuery {
+    private func query(_ destination: IPAddress, _ target: NetworkPath.Target) -> RouteQuery {
         let required = settings.requiredInterface.map { name in table.links.values.first { $0.name == name }?.index ?? UInt32(Int32.max) }
         return RouteQuery(destination: destination, port: target.port, mark: target.mark, uid: target.uid, interface: required)
     }
@@ -170,7 +170,7 @@ struct PathEvaluator {
 
     /// Others that would lead there, had they been preferred.
     private func alternatives(
-        to chosen: [NetworkInterface], _ target: Target, _ oracle: inout some RouteOracle & ~Copyable
+        to chosen: [NetworkInterface], _ target: NetworkPath.Target, _ oracle: inout some RouteOracle & ~Copyable
     ) -> [NetworkInterface] {
         var found: [NetworkInterface] = []
         for link in table.links.values.sorted(by: { $0.index < $1.index })
@@ -187,7 +187,7 @@ struct PathEvaluator {
         return found
     }
 
-    private func supportsDNS(_ target: Target, _ oracle: inout some RouteOracle & ~Copyable) -> Bool {
+    private func supportsDNS(_ target: NetworkPath.Target, _ oracle: inout some RouteOracle & ~Copyable) -> Bool {
         for server in settings.nameServers {
             let answer = oracle.answer(RouteQuery(destination: server, port: nil, mark: target.mark, uid: target.uid))
             if judge(answer, to: server).status == .satisfied { return true }

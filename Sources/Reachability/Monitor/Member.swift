@@ -33,10 +33,10 @@ final class Member: Sendable {
         var resolution = HostResolution()
     }
 
-    let target: Target
+    let target: NetworkPath.Target
     let state: Lock<State>
 
-    init(target: Target, settle: SettleRule) {
+    init(target: NetworkPath.Target, settle: SettleRule) {
         self.target = target
         state = Lock(State(settle: settle))
     }

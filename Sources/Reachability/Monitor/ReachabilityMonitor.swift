@@ -6,7 +6,7 @@ import SystemSupport
 /// Use it to explain a failure and to time a retry, never as a gate before a request.
 public final class ReachabilityMonitor: Sendable {
     /// The destination that is watched.
-    public let target: Target
+    public let target: NetworkPath.Target
     let engine: Engine
     let member: Member
     private let prober: Prober?
@@ -16,11 +16,11 @@ public final class ReachabilityMonitor: Sendable {
     /// - Parameters:
     ///   - target: the destination; the default path by default.
     ///   - configuration: the settings of this one and of those made by ``monitor(for:)``.
-    public convenience init(target: Target = .defaultPath, configuration: Configuration = Configuration()) {
+    public convenience init(target: NetworkPath.Target = .defaultPath, configuration: Configuration = Configuration()) {
         self.init(target, Engine(configuration), probe: configuration.probe)
     }
 
-    private init(_ target: Target, _ engine: Engine, probe: ReachabilityProbe?) {
+    private init(_ target: NetworkPath.Target, _ engine: Engine, probe: ReachabilityProbe?) {
         self.target = target
         self.engine = engine
         let settle = SettleRule(gain: engine.configuration.gainDelay, burst: engine.configuration.burstWindow)
@@ -43,12 +43,12 @@ public final class ReachabilityMonitor: Sendable {
 
     /// A monitor for another target on the same thread, with the same configuration. It is started and stopped by itself, has its own probe
     /// where the configuration asks for one, and may outlive this one.
-    public func monitor(for target: Target) -> ReachabilityMonitor {
+    public func monitor(for target: NetworkPath.Target) -> ReachabilityMonitor {
         ReachabilityMonitor(target, engine, probe: engine.configuration.probe)
     }
 
     /// As `monitor(for:)`, without a probe: for who asks for the status alone, which a probe never changes.
-    package func plainMonitor(for target: Target) -> ReachabilityMonitor { ReachabilityMonitor(target, engine, probe: nil) }
+    package func plainMonitor(for target: NetworkPath.Target) -> ReachabilityMonitor { ReachabilityMonitor(target, engine, probe: nil) }
 
     /// Begins to watch. When this returns `currentPath` is right; nobody is called from within. Does nothing when started.
     ///

@@ -165,13 +165,13 @@ extension ResponseCache {
 
 /// What a store has under a key, as the rules see it. What cannot be read is not there.
 struct CacheLookupResult: Sendable {
-    let entries: [Entry]
+    let entries: [StoreEntry]
     let responses: [StoredResponse]
     let ticket: PutTicket?
 
-    init(_ lookup: Lookup) {
+    init(_ lookup: StoreLookup) {
         ticket = lookup.ticket
-        var entries: [Entry] = []
+        var entries: [StoreEntry] = []
         var responses: [StoredResponse] = []
         for entry in lookup.entries {
             guard let response = entry.note.value({ StoredResponse(decoding: entry.metadata) }),

@@ -52,10 +52,11 @@ public struct Connectivity: Sendable {
 /// What sessions ask about the network. Actions are called on any thread but the asker's, never from within.
 package protocol ConnectivitySource: AnyObject, Sendable {
     /// Whether one of the targets can be reached, as far as that is known without asking anybody; nil when it is not.
-    func isSatisfied(_ targets: [Target]) -> Bool?
+    func isSatisfied(_ targets: [NetworkPath.Target]) -> Bool?
     /// Calls `action` once, as soon as one of the targets can be reached or it turns out that nobody can tell; and before that `notYet`, at
     /// most once, when none can.
-    func wait(for targets: [Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void) -> any Cancellable
+    func wait(for targets: [NetworkPath.Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void)
+        -> any Cancellable
     /// Calls `action` whenever the path has become another one and connections made before are probably dead.
     func watch(_ action: @escaping @Sendable () -> Void) -> any Cancellable
 }

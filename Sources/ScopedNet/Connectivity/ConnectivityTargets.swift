@@ -6,13 +6,13 @@ package enum ConnectivityTargets {
     ///
     /// A host that is written as an address counts by itself. A name counts as within reach when the network at large is, so that a
     /// misspelt one fails at once, and also when it alone can be reached, as on a local network that leads nowhere else.
-    package static func targets(host: String, port: Int, isUnixSocket: Bool, proxy: String?) -> [Target] {
+    package static func targets(host: String, port: Int, isUnixSocket: Bool, proxy: String?) -> [NetworkPath.Target] {
         if isUnixSocket { return [] }
-        if let proxy, let target = Target(proxy) { return targets(of: target) }
-        return targets(of: Target.host(host, port: UInt16(exactly: port)))
+        if let proxy, let target = NetworkPath.Target(proxy) { return targets(of: target) }
+        return targets(of: NetworkPath.Target.host(host, port: UInt16(exactly: port)))
     }
 
-    private static func targets(of target: Target) -> [Target] {
+    private static func targets(of target: NetworkPath.Target) -> [NetworkPath.Target] {
         switch target.subject {
         case .defaultPath: [.defaultPath]
         case .address(let address): address.isLoopback ? [] : [target]

@@ -5,26 +5,26 @@ import SystemSupport
 package final class PathWatch: ConnectivitySource {
     private struct Wait {
         /// None of these is known yet to be out of reach.
-        var unknown: Set<Target>
-        let targets: [Target]
+        var unknown: Set<NetworkPath.Target>
+        let targets: [NetworkPath.Target]
         var notYet: (@Sendable () -> Void)?
         let action: @Sendable () -> Void
     }
 
     private struct Room {
         var monitor: ReachabilityMonitor?
-        var subscription: Subscription?
+        var subscription: ReachabilityMonitor.Subscription?
     }
 
     private struct State {
-        var rooms: [Target: Room] = [:]
+        var rooms: [NetworkPath.Target: Room] = [:]
         var waits: [UInt64: Wait] = [:]
         var watchers: [UInt64: @Sendable () -> Void] = [:]
         /// Since when nobody hears for them: how often a start has failed in a row, and the timer of the next.
         var failures = 0
         var retry: (any Cancellable)?
 
-        func isWanted(_ target: Target) -> Bool {
+        func isWanted(_ target: NetworkPath.Target) -> Bool {
             target == .defaultPath && !watchers.isEmpty || waits.values.contains { $0.targets.contains(target) }
         }
 
@@ -72,7 +72,7 @@ package final class PathWatch: ConnectivitySource {
 
     // MARK: Asking
 
-    package func isSatisfied(_ targets: [Target]) -> Bool? {
+    package func isSatisfied(_ targets: [NetworkPath.Target]) -> Bool? {
         let monitors = state.withLock { state in targets.map { state.rooms[$0]?.monitor } }
         let answers = monitors.map { $0?.currentPath?.isSatisfied }
         if answers.contains(true) { return true }
@@ -80,11 +80,11 @@ package final class PathWatch: ConnectivitySource {
     }
 
     package func wait(
-        for targets: [Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void
+        for targets: [NetworkPath.Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void
     ) -> any Cancellable {
         let id = Identifier.next()
         let wait = Wait(unknown: Set(targets), targets: targets, notYet: notYet, action: action)
-        let (fresh, known) = state.withLock { state -> ([Target], [(Target, ReachabilityMonitor)]) in
+        let (fresh, known) = state.withLock { state -> ([NetworkPath.Target], [(NetworkPath.Target, ReachabilityMonitor)]) in
             state.waits[id] = wait
             let fresh = targets.filter { state.rooms[$0] == nil }
             for target in fresh { state.rooms[target] = Room() }
@@ -129,7 +129,7 @@ package final class PathWatch: ConnectivitySource {
     // MARK: Hearing
 
     /// On a work thread: starting asks the kernel.
-    private func open(_ target: Target) {
+    private func open(_ target: NetworkPath.Target) {
         let monitor = base.plainMonitor(for: target)
         do { try monitor.start() } catch {
             // The next who asks tries again; those who watch ask but once, so a timer does it for them.
@@ -185,7 +185,7 @@ package final class PathWatch: ConnectivitySource {
         if wasDeaf { tellWatchers() }
     }
 
-    private func found(_ path: NetworkPath, _ target: Target) {
+    private func found(_ path: NetworkPath, _ target: NetworkPath.Target) {
         if path.isSatisfied { return reached(target) }
         let late = state.withLock { state in
             var late: [@Sendable () -> Void] = []
@@ -200,7 +200,7 @@ package final class PathWatch: ConnectivitySource {
         WorkPool.shared.submit(late)
     }
 
-    private func reached(_ target: Target) {
+    private func reached(_ target: NetworkPath.Target) {
         let (actions, gone) = state.withLock { state -> ([@Sendable () -> Void], [Room]) in
             let ready = state.waits.filter { $0.value.targets.contains(target) }
             for id in ready.keys { state.waits[id] = nil }

@@ -2,9 +2,9 @@ package import HTTPTypes
 
 /// A request written as a `curl` command, to be pasted into a terminal.
 ///
-/// Secrets are masked (see ``SecretMask``), so the text is fit for logs and for bug reports; what was masked has to be filled in
+/// Secrets are masked (see `SecretMask`), so the text is fit for logs and for bug reports; what was masked has to be filled in
 /// before the command can be run. All words are quoted for a POSIX shell, whatever bytes they contain.
-public struct CURLCommand: Sendable, CustomStringConvertible {
+package struct CURLCommand: Sendable, CustomStringConvertible {
     /// The body of the request.
     package enum Body: Sendable, Hashable {
         case none
@@ -25,7 +25,7 @@ public struct CURLCommand: Sendable, CustomStringConvertible {
     private static let bodyFile = "body.bin"
 
     /// The command line.
-    public let description: String
+    package let description: String
 
     package init(method: String, url: String, fields: HTTPFields, body: Body = .none, mask: SecretMask = SecretMask()) {
         let body = BodyArguments(body, contentType: fields[.contentType], mask: mask)

@@ -226,7 +226,7 @@ final class CacheTransaction: @unchecked Sendable {
 
     @discardableResult
     private func put(_ metadata: Data, _ horizon: CacheHorizon, _ body: NewBody) -> PutOutcome {
-        let entry = NewEntry(
+        let entry = NewStoreEntry(
             key: cache.entryKey(key), variant: Self.newVariant(), metadata: metadata, body: body, freshUntil: horizon.lastUse,
             isRevalidatable: horizon.canBeValidated, placement: forward.strategy.policy.write.placement)
         return cache.store.put(entry, ticket: ticket)
@@ -265,7 +265,7 @@ extension CacheHorizon {
     }
 }
 
-extension Entry {
+extension StoreEntry {
     /// A part of the body; nil when it cannot be read any more, or not in time. Blocks where the body is a file.
     func bytes(_ range: Range<Int64>) -> Data? {
         guard range.lowerBound >= 0, range.upperBound <= Int64(body.length) else { return nil }

@@ -178,7 +178,7 @@ private enum CopyResult {
     case failed(NetworkError)
 }
 
-extension Entry {
+extension StoreEntry {
     /// Blocks for as long as the disks do. Memory holds one piece at a time.
     fileprivate func copy(_ range: Range<Int64>, to file: FileSink, while mayGoOn: () -> Bool) -> CopyResult {
         guard !range.isEmpty else { return .copied }

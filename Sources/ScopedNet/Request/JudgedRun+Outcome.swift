@@ -183,7 +183,8 @@ extension JudgedRun {
         let body = file == nil ? try assembler.decodedBody(result.body, head) : Data()
         receiving.decodedBytes = file.map { Int(clamping: $0.count) } ?? (result.body.isEmpty ? nil : body.count)
         let parts = ResponseParts(
-            head: head, body: consume body, attempts: attempts, url: exchanges.sentURL.description, source: receiving.source,
+            head: head, body: consume body, attempts: attempts, attemptNumber: attemptNumber, url: exchanges.sentURL.description,
+            source: receiving.source,
             cacheStatus: caching.status, file: file, duration: elapsed)
         return try assembler.assemble(consume parts, isChecked: file != nil || stream != nil) { mayGoOn }
     }

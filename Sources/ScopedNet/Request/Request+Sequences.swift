@@ -12,7 +12,7 @@ extension Request {
     /// A slow reader misses what is between, never the newest: one element waits. The complete count comes before the end. The sequence ends with the
     /// run, and throws its error; the response is then in ``result``. Cancelling the task, and leaving the loop, cancel the run, and so does the end
     /// of the bag whose task this is. Do not start the request besides: that is another run.
-    public var progress: ProgressSequence { ProgressSequence(request: self, bag: nil, origin: CodeOrigin(#fileID, #line)) }
+    public var progress: ProgressSequence { ProgressSequence(request: self, bag: nil, origin: origin) }
 
     /// The progress of a run that ends with `bag`; see ``progress``.
     public func progress(in bag: DeallocBag, fileID: StaticString = #fileID, line: Int = #line) -> ProgressSequence {
@@ -32,7 +32,7 @@ extension Request {
     /// the oldest are lost. The last one is `finished` or `cancelled`; the sequence is empty where the start is refused
     /// (``RepeatStrategy/keepRunning``). Cancelling the task, and leaving the loop, cancel the run, and so does the end of the bag whose task this
     /// is.
-    public var events: EventSequence { EventSequence(request: self, bag: nil, origin: CodeOrigin(#fileID, #line)) }
+    public var events: EventSequence { EventSequence(request: self, bag: nil, origin: origin) }
 
     /// The events of a run that ends with `bag`; see ``events``.
     public func events(in bag: DeallocBag, fileID: StaticString = #fileID, line: Int = #line) -> EventSequence {

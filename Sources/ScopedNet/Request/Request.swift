@@ -24,10 +24,11 @@ public final class Request<Value: Sendable>: Sendable {
     private let decoder: ResponseDecoder<Value>
     private let state: Lock<RequestState>
     private let ticket: CensusTicket?
+    let origin: CodeOrigin
 
     init(session: Session, decoder: ResponseDecoder<Value>, description: RequestDescription, origin: CodeOrigin) {
         let coding = session.configuration.json
-        self.session = session
+        (self.session, self.origin) = (session, origin)
         self.decoder = decoder.resolved(with: coding)
         state = Lock(RequestState(description: description.resolved(with: coding)))
         LiveObjects.born(.request)

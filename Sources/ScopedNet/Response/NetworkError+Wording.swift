@@ -76,8 +76,13 @@ private enum EnglishWording {
     static func suggestion(_ status: Int) -> String? {
         switch status {
         case 401: "Sign in again."
+        case 403: "Sign in with an account that has permission, or ask for it."
+        case 404, 410: "Check the path of the address."
+        case 407: "Check the name and the password for the proxy."
         case 408, 429, 500...599: "Try again in a little while."
         case 409, 412: "Reload it and try again."
+        case 413: "Send less at once."
+        case 415: "Send it in another format."
         default: nil
         }
     }
@@ -134,18 +139,26 @@ private enum EnglishWording {
 
     static let suggestions: [NetworkError.Code: String] = [
         .invalidURL: "Check the address.",
-        .unsupportedScheme: "Check the address.",
+        .unsupportedScheme: "Use an address that begins with http:// or https://.",
         .fileUnreadable: "Check that the file is there and may be read.",
         .fileUnwritable: "Check that the folder is there and may be written to.",
-        .diskFull: "Make room and try again.",
-        .targetInUse: "Wait until it is complete.",
+        .diskFull: "Make space on the disk and try again.",
+        .targetInUse: "Wait until it is complete, or choose another file.",
+        .insecureConnection: "Use an address that begins with https://.",
+        .accessRefused: "Check the address.",
+        .addressRefused: "Check the address.",
         .nameNotResolved: "Check the spelling of the address and the network connection.",
         .proxyNotResolved: "Check the proxy settings.",
         .proxyFailed: "Check the proxy settings.",
         .connectionRefused: "Check the port, and that the server is running.",
         .connectionFailed: "Check the network connection and try again.",
         .connectionLost: "Try again.",
+        .tlsFailed: "Check the address and its port.",
+        .certificateUntrusted: "Check whether the network asks for a sign-in of its own; else tell whoever runs the server.",
         .certificateExpired: "Check the clock of this device.",
+        .certificateWrongHost: "Use the name that the certificate was made for.",
+        .clientCertificateFailed: "Check the client certificate and its key.",
+        .pinMismatch: "Try another network.",
         .connectivityTimeout: "Check the network connection.",
         .queueTimeout: "Try again in a little while.",
         .queueFull: "Try again in a little while.",
@@ -153,7 +166,16 @@ private enum EnglishWording {
         .firstByteTimeout: "Try again in a little while.",
         .idleTimeout: "Try again.",
         .totalTimeout: "Try again.",
+        .notInCache: "Try again with a network connection.",
+        .badResponse: "Check the address and its port.",
         .truncatedBody: "Try again.",
+        .bodyTooLarge: "Download it to a file.",
+        .tooManyRedirects: "Check the address, or sign in again.",
+        .redirectLoop: "Check the address, or sign in again.",
+        .redirectRefused: "Open the other address itself, if you trust it.",
+        .unacceptableContentType: "Check the address, or look for an update of the app.",
+        .decodingFailed: "Check the address, or look for an update of the app.",
         .authenticationFailed: "Sign in again.",
+        .resources: "Close other programs and try again.",
     ]
 }

@@ -52,7 +52,7 @@ extension Response: CustomStringConvertible {
         text += ", \(HumanText.bytes(count))"
         if let type = head.contentType { text += " " + HumanText.kind(of: type).printable }
         text += " in \(HumanText.time(duration))"
-        if attempts.count > 1 { text += " (\(attempts.count) attempts)" }
+        if known.parts.attemptNumber > 1 { text += " (\(known.parts.attemptNumber) attempts)" }
         switch source {
         case .network: text += ", network"
         case .cache: text += ", cache"
@@ -80,6 +80,8 @@ package struct ResponseParts: Sendable {
     package var head: ResponseHead
     package var body: Data
     package var attempts: AttemptList
+    /// 1 without a retry; redirects and challenges do not count.
+    package var attemptNumber = 1
     package var url: String
     package var source = ResponseSource.network
     package var cacheStatus: ResponseCache.Status?

@@ -42,6 +42,16 @@ extension ParameterValue {
     public init(_ number: Double) { self = .double(number) }
     /// Creates a truth value.
     public init(_ isTrue: Bool) { self = .bool(isTrue) }
+    /// Creates the text of an enum with raw values, or of another type that wraps a text.
+    public init<Value: RawRepresentable>(_ value: Value) where Value.RawValue: StringProtocol { self.init(value.rawValue) }
+    /// Creates the number of an enum with raw values, or of another type that wraps a whole number.
+    public init<Value: RawRepresentable>(_ value: Value) where Value.RawValue: BinaryInteger { self.init(value.rawValue) }
+    /// Creates a date as RFC 3339 has it, the form of ``Parameters/Dates/iso8601``.
+    public init(_ date: Date) { self = .string(date.formatted(.iso8601)) }
+    /// Creates a UUID in its usual form.
+    public init(_ id: UUID) { self = .string(id.uuidString) }
+    /// Creates a URL as it is written.
+    public init(_ url: URL) { self = .string(url.absoluteString) }
     /// Creates bytes.
     public init(_ bytes: Data) { self = .data(bytes) }
     /// Creates an ordered list.

@@ -4,8 +4,8 @@
 /// session.get("items", query: ["q": text, "page": page, "tags": tags, "since": date, "by": author])
 /// ```
 ///
-/// A value is anything `Encodable`: texts, numbers, truth values, `UUID`, `URL`, an enum with raw values that is `Encodable`, arrays and
-/// structs of these. A `Date` is written as RFC 3339 has it (``Parameters/Dates/iso8601``); for another form make a number or a text of it.
+/// A value is anything `Encodable`: texts, numbers, truth values, `UUID`, `URL`, an enum with raw values that is `Encodable`
+/// (`ParameterValue(sort)` takes any), arrays and structs of these. A `Date` is written as RFC 3339 has it (``Parameters/Dates/iso8601``); for another form make a number or a text of it.
 /// A nil leaves its name out; ``ParameterValue/null`` is the name alone. A list of several types is written `[1, "two"] as ParameterValue`.
 public struct Parameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The values by their names.

@@ -12,8 +12,8 @@ public struct TIFFDecoder: ImageDecoding {
     public func decode(_ data: Data, header: ImageHeader, options: ImageDecodingOptions) throws -> DecodedImage {
         try options.limits.check(header)
         return try data.withUnsafeBytes { bytes in
-            let page = try TIFFPage(ByteView(bytes))
-            return try DecodedImage(width: page.width, height: page.height, limits: options.limits) { try page.draw(into: $0) }
+            let page = try TIFFPage(ByteView(bytes), header.width, header.height)
+            return try DecodedImage(width: header.width, height: header.height, limits: options.limits) { try page.draw(into: $0) }
         }
     }
 }
@@ -24,8 +24,8 @@ struct TIFFPage {
         case whiteIsZero, blackIsZero, rgb, palette
     }
 
-    let width: Int
-    let height: Int
+    private let width: Int
+    private let height: Int
     private let bytes: ByteView
     private let isBig: Bool
     private let photometry: Photometry
@@ -39,11 +39,12 @@ struct TIFFPage {
 
     private var bytesPerRow: Int { (width * samples * bits + 7) / 8 }
 
-    init(_ bytes: ByteView) throws(ImageError) {
+    /// The sides are those of the header: a directory may name one of them twice.
+    init(_ bytes: ByteView, _ width: Int, _ height: Int) throws(ImageError) {
         let isBig = bytes.has("MM")
         let tags = try Self.tags(bytes, isBig)
         (self.bytes, self.isBig) = (bytes, isBig)
-        (width, height) = (tags[256]?.first ?? 0, tags[257]?.first ?? 0)
+        (self.width, self.height) = (width, height)
         guard width > 0, height > 0 else { throw .damaged(.tiff, "no size") }
         let compression = tags[259]?.first ?? 1
         guard compression == 1 || compression == 32_773 else { throw .damaged(.tiff, "compression \(compression) is not of the baseline") }
@@ -83,7 +84,7 @@ struct TIFFPage {
             guard let tag = bytes.number(entry, bytes: 2, isBigEndian: isBig),
                 let type = bytes.number(entry + 2, bytes: 2, isBigEndian: isBig),
                 let length = bytes.number(entry + 4, bytes: 4, isBigEndian: isBig).map(Int.init),
-                [256, 257, 258, 259, 262, 273, 277, 278, 279, 284, 320].contains(tag)
+                [258, 259, 262, 273, 277, 278, 279, 284, 320].contains(tag)
             else { continue }
             let size = type == 3 ? 2 : type == 4 ? 4 : type == 1 ? 1 : 0
             guard size > 0, length > 0, tags[Int(tag)] == nil else { continue }

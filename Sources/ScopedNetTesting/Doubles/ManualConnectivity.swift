@@ -72,10 +72,10 @@ public final class ManualConnectivity: Sendable {
 }
 
 extension ManualConnectivity: ConnectivitySource {
-    package func isSatisfied(_ targets: [Target]) -> Bool? { state.withLock { $0.isSatisfied } }
+    package func isSatisfied(_ targets: [NetworkPath.Target]) -> Bool? { state.withLock { $0.isSatisfied } }
 
     package func wait(
-        for targets: [Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void
+        for targets: [NetworkPath.Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void
     ) -> any Cancellable {
         let (number, isUnsatisfied, count) = state.withLock { state in
             state.last += 1

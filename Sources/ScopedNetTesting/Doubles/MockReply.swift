@@ -52,6 +52,9 @@ public struct MockReply: Sendable {
     /// A JSON document as written here: `.json(["id": 7, "tags": ["a", "b"]])`.
     public static func json(_ value: JSONValue, status: Int = 200) -> MockReply { json(.json(value), status) }
 
+    /// A JSON document as written here, of variables: `.json(["id": id, "date": date])`.
+    @_disfavoredOverload public static func json(_ value: JSONLiteral, status: Int = 200) -> MockReply { json(.json(value), status) }
+
     private static func json(_ document: RequestBody, _ status: Int) -> MockReply {
         var reply = MockReply(status: status, headers: [.contentType: "application/json"])
         reply.document = document

@@ -62,7 +62,7 @@ struct CacheShowCommand: ToolCommand {
         }
     }
 
-    private func entry(of record: CacheRecord, in store: StoreInspector) throws(ToolFailure) -> Entry? {
+    private func entry(of record: CacheRecord, in store: StoreInspector) throws(ToolFailure) -> StoreEntry? {
         try reading { () throws(StoreError) in try store.entries(record.summary.key) }.last { $0.variant == record.summary.variant }
     }
 

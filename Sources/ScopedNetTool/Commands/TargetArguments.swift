@@ -17,14 +17,16 @@ struct TargetArguments: ParsableArguments, Sendable {
     var json = false
 
     func validate() throws {
-        if let host, Target(host) == nil { throw ValidationError("'\(name)' names no host: write example.org, example.org:443 or a URL.") }
+        if let host, NetworkPath.Target(host) == nil {
+            throw ValidationError("'\(name)' names no host: write example.org, example.org:443 or a URL.")
+        }
     }
 
     /// - Throws: a ``ToolFailure`` that says why the network cannot be watched.
     func startedMonitor() throws(ToolFailure) -> ReachabilityMonitor {
         var configuration = ReachabilityMonitor.Configuration()
         if let netns { configuration.namespace = .path(netns.contains("/") ? netns : "/run/netns/\(netns)") }
-        let monitor = ReachabilityMonitor(target: host.flatMap { Target($0) } ?? .defaultPath, configuration: configuration)
+        let monitor = ReachabilityMonitor(target: host.flatMap { NetworkPath.Target($0) } ?? .defaultPath, configuration: configuration)
         do throws(ReachabilityError) { try monitor.start() } catch {
             let advice = error.code == .namespaceUnavailable ? "\n  'ip netns' lists the names; entering one takes root" : ""
             throw ToolFailure(.system, "the network cannot be watched: \(error)\(advice)")

@@ -9,6 +9,7 @@ enum Advice {
         case .truncatedBody where error.message.contains("close_notify"):
             "try again; for a server that never sends one there is --allow-missing-close-notify"
         case .fileUnreadable where error.phase < .resolving: clause(error.recoverySuggestion)
+        case .unacceptableContentType, .decodingFailed: nil
         default: texts[error.code] ?? clause(error.recoverySuggestion)
         }
     }
@@ -30,22 +31,21 @@ enum Advice {
         case 401:
             "give credentials, as in -u USER:PASSWORD (with --anyauth for Digest), --bearer TOKEN or --netrc: they make the Authorization "
                 + "field"
-        case 403: "these credentials are not enough, or the resource is not for you"
-        case 404, 410: "check the path of the URL"
         case 405: "try another --method"
         case 407: "put the credentials into the proxy's URL (https_proxy=http://USER:PASSWORD@HOST:PORT)"
         case 415: "name the type of the body, as in -H 'Content-Type: application/json'"
-        case 408, 429, 500...599: "the server may answer later: try again"
-        default: nil
+        // Nothing is loaded that could be loaded again.
+        case 409, 412: nil
+        default: clause(NetworkError.wording.statusSuggestion(status))
         }
     }
 
     /// `download` replaces a file; what is there is none, such as `/dev/null` or a FIFO.
     static let noFile = "'scopednet get URL > PLACE' writes into a device or a pipe"
 
-    private static let texts: [NetworkError.Code: String] = [
+    /// Those that name an option, another command or the environment; all else is said by the library.
+    static let texts: [NetworkError.Code: String] = [
         .invalidURL: "write the whole URL, as in https://example.org/path, in quotes if it holds & or ?",
-        .unsupportedScheme: "only http:// and https:// URLs can be fetched",
         .insecureConnection: "--https-only allows https:// URLs only; leave it out if what you ask for is no secret",
         .addressRefused:
             "--public-only refuses addresses that are not of the public internet, and proxies; leave it out if you trust the URL",
@@ -60,10 +60,7 @@ enum Advice {
         .tlsFailed: "check that the port speaks TLS; -v shows how far it came",
         .certificateUntrusted: "if you trust the authority that signed it, give its certificate with --cacert FILE",
         .certificateExpired: "check this machine's clock; otherwise the server needs a new certificate",
-        .certificateWrongHost: "use the name that the certificate was made for",
         .fileUnreadable: "check that the file of --cacert is there and in PEM format",
-        .targetInUse: "wait for the other download to that file, or name another",
-        .truncatedBody: "try again: the connection ended before the body did",
         .authenticationFailed: "check the credentials given; -v shows what the server asked for",
         .badResponse: "check that the port speaks HTTP",
         .tooManyRedirects: "allow more with --max-redirects COUNT, or see with -v where they lead",

@@ -9,7 +9,7 @@ import Testing
 @Suite(.leavesNothing) struct EntryReaderTests {
     private let key = EntryKey("a")
 
-    private func isAbsent(_ lookup: Lookup?) -> Bool { lookup?.entries.isEmpty ?? false }
+    private func isAbsent(_ lookup: StoreLookup?) -> Bool { lookup?.entries.isEmpty ?? false }
 
     @Test func beforeTheDatabaseIsOpenOnlyWhatWasPutIsKnown() async {
         let lab = EngineLab()

@@ -41,7 +41,7 @@ import Testing
             let folder = TestFolder()
             let store = Store(folder.configuration())
             let key = EntryKey("key-\(index)")
-            store.put(NewEntry(key: key, metadata: Data([1])))
+            store.put(NewStoreEntry(key: key, metadata: Data([1])))
             #expect(store.cached(key)?.entries.count == 1, "store \(index)")
             await store.close()
         }
@@ -51,10 +51,10 @@ import Testing
     @Test func whatIsCachedBeforeTheDiskIsKnownIsNotComplete() async throws {
         let key = EntryKey("a")
         let first = Store(folder.configuration())
-        try await first.putAndFlush(NewEntry(key: key, variant: "old", metadata: Data([1])))
+        try await first.putAndFlush(NewStoreEntry(key: key, variant: "old", metadata: Data([1])))
         await first.close()
         let store = Store(folder.configuration())
-        store.put(NewEntry(key: key, variant: "new", metadata: Data([2])))
+        store.put(NewStoreEntry(key: key, variant: "new", metadata: Data([2])))
         let cached = try #require(store.cached(key))
         #expect(cached.entries.map(\.variant) == ["new"])
         #expect(!cached.isComplete)
@@ -70,7 +70,8 @@ import Testing
             do {
                 let store = Store(folder.configuration { $0.limits.dirtyAge = .seconds(3600) })
                 for index in 0..<50 {
-                    store.put(NewEntry(key: EntryKey("\(index)"), metadata: Data([UInt8(round)]), body: .data(pattern(20_000, seed: 1))))
+                    store.put(
+                        NewStoreEntry(key: EntryKey("\(index)"), metadata: Data([UInt8(round)]), body: .data(pattern(20_000, seed: 1))))
                 }
             }
             // Not opened yet where the first has not been either, and still the later of both.
@@ -97,7 +98,7 @@ import Testing
         let store = Store(folder.configuration { $0.sealing = sealing })
         #expect(await store.opened() == .open)
         sealing.hang()
-        store.put(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+        store.put(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
         let error = await #expect(throws: StoreError.self) { try await store.flush(atMost: .milliseconds(50)) }
         #expect(error?.code == .unavailable)
         sealing.goOn()

@@ -163,7 +163,7 @@ import Testing
             #expect(await store.opened() == .memoryOnly(reason: "another process uses the store"))
             let key = EntryKey("mine")
             let ticket = await store.lookup(key).ticket
-            #expect(store.put(NewEntry(key: key, metadata: Data([1])), ticket: ticket) == .accepted)
+            #expect(store.put(NewStoreEntry(key: key, metadata: Data([1])), ticket: ticket) == .accepted)
             let found = await store.lookup(key)
             #expect(found.entries.count == 1)
             await #expect(throws: StoreError.self) { try await store.flush() }

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func anEntryCostsItsBytesAndAShareOfTheTables() {
-        let entry = Entry(
+        let entry = StoreEntry(
             key: EntryKey("name", partition: "part"), variant: "var", metadata: Data(count: 10),
             body: EntryBody(storage: .data(Data(count: 100))),
             storedAt: Date(), freshUntil: nil, isRevalidatable: true, generation: 1)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func newMetadataLeavesTheRest() {
-        let entry = Entry(
+        let entry = StoreEntry(
             key: EntryKey("name"), variant: "v", metadata: Data([1]), body: EntryBody(storage: .data(Data([2]))),
             storedAt: Date(milliseconds: 3),
             freshUntil: nil, isRevalidatable: true, generation: 4)

@@ -14,9 +14,9 @@ import Testing
         var state: MemoryState
         var generator: Generator
         var truth: Content = [:]
-        var disk: [EntryKey: [Entry]] = [:]
+        var disk: [EntryKey: [StoreEntry]] = [:]
         var batch: WriteBackQueue.Batch?
-        var reads: [(key: EntryKey, version: UInt64, rows: [Entry])] = []
+        var reads: [(key: EntryKey, version: UInt64, rows: [StoreEntry])] = []
         var generation: Int64 = 0
         var time: Int64 = 0
         var answers = 0
@@ -37,15 +37,15 @@ import Testing
 
         mutating func key() -> EntryKey { EntryKey("k\(generator.below(5))", partition: "p\(generator.below(2))") }
 
-        mutating func entry(_ key: EntryKey) -> Entry {
+        mutating func entry(_ key: EntryKey) -> StoreEntry {
             generation += 1
-            return Entry(
+            return StoreEntry(
                 key: key, variant: "v\(generator.below(2))", metadata: Data(count: generator.below(400)),
                 body: EntryBody(storage: .data(Data())),
                 storedAt: Date(timeIntervalSince1970: 0), freshUntil: nil, isRevalidatable: true, generation: generation)
         }
 
-        func summary(_ entries: [Entry]) -> [String: Int64] {
+        func summary(_ entries: [StoreEntry]) -> [String: Int64] {
             Dictionary(entries.map { ($0.variant, $0.generation) }, uniquingKeysWith: { _, _ in -1 })
         }
 

@@ -23,16 +23,16 @@ import Testing
         return state
     }
 
-    static func entry(_ generation: Int64, _ key: EntryKey = key, variant: String = "", metadata: Int = 0) -> Entry {
-        Entry(
+    static func entry(_ generation: Int64, _ key: EntryKey = key, variant: String = "", metadata: Int = 0) -> StoreEntry {
+        StoreEntry(
             key: key, variant: variant, metadata: Data(count: metadata), body: EntryBody(storage: .data(Data())),
             storedAt: Date(milliseconds: 0), freshUntil: nil, isRevalidatable: true, generation: generation)
     }
 
     /// Its body is in a file, of which nothing but the name is looked at.
-    static func fileEntry(_ generation: Int64, _ key: EntryKey = key) -> Entry {
+    static func fileEntry(_ generation: Int64, _ key: EntryKey = key) -> StoreEntry {
         let file = BodyFile(stored: "/nowhere", layout: FrameLayout(length: 1 << 20), checksum: 0)
-        return Entry(
+        return StoreEntry(
             key: key, variant: "", metadata: Data(), body: EntryBody(storage: .file(file)), storedAt: Date(milliseconds: 0),
             freshUntil: nil,
             isRevalidatable: true, generation: generation)
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// As if the disk had been read just now.
-    static func load(_ state: inout MemoryState, _ rows: [Entry], _ key: EntryKey = key, lastUsed: Int64 = start.wall) {
+    static func load(_ state: inout MemoryState, _ rows: [StoreEntry], _ key: EntryKey = key, lastUsed: Int64 = start.wall) {
         let version = state.beginLoad(key)
         _ = state.endLoad(key, version: version, rows: rows, lastUsed: lastUsed, at: start, isFinal: false)
     }
@@ -218,5 +218,5 @@ import Testing
 
 extension StoreLimits {
     /// Of an entry without metadata, as `MemoryStateTests` makes them.
-    static func queued(_ entry: Entry) -> Int { 64 + entry.memoryCost }
+    static func queued(_ entry: StoreEntry) -> Int { 64 + entry.memoryCost }
 }

@@ -187,7 +187,7 @@ extension WriteBackQueueTests {
             return EntryBody(storage: .file(file))
         }
         func put(_ key: String, _ body: EntryBody) -> (EntryKey, WriteBackQueue.Write) {
-            let entry = Entry(
+            let entry = StoreEntry(
                 key: EntryKey(key), variant: "", metadata: Data(), body: body, storedAt: Date(milliseconds: 0), freshUntil: nil,
                 isRevalidatable: true,
                 generation: 1)

@@ -5,8 +5,8 @@ import Testing
 @testable import Persistence
 
 @Suite(.leavesNothing) struct WriteBackQueueTests {
-    func entry(_ key: String, _ variant: String = "", partition: String = "", generation: Int64) -> Entry {
-        Entry(
+    func entry(_ key: String, _ variant: String = "", partition: String = "", generation: Int64) -> StoreEntry {
+        StoreEntry(
             key: EntryKey(key, partition: partition), variant: variant, metadata: Data(), body: EntryBody(storage: .data(Data())),
             storedAt: Date(timeIntervalSince1970: 0), freshUntil: nil, isRevalidatable: true, generation: generation)
     }

@@ -9,7 +9,7 @@ import Testing
 @Suite(.leavesNothing) struct AbsentKeysTests {
     let folder = TestFolder()
 
-    private func entry(_ name: String) -> NewEntry { NewEntry(key: EntryKey(name), metadata: Data(name.utf8)) }
+    private func entry(_ name: String) -> NewStoreEntry { NewStoreEntry(key: EntryKey(name), metadata: Data(name.utf8)) }
 
     /// Nil: the disk has to be asked.
     private func names(_ store: Store, _ name: String) -> [String]? {

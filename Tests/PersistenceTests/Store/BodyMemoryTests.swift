@@ -16,7 +16,7 @@ import Testing
             let store = Store(StoreConfiguration(directory: folder.path))
             let writer = store.makeBodyWriter()
             try writer.write(Data(count: 8 << 20))
-            try await store.putAndFlush(NewEntry(key: EntryKey("film"), metadata: Data(), body: writer.finish()))
+            try await store.putAndFlush(NewStoreEntry(key: EntryKey("film"), metadata: Data(), body: writer.finish()))
             guard let entry = await store.lookup(EntryKey("film")).entries.first else { exit(2) }
             func cut() throws {
                 var data = try entry.body.makeReader().read(at: 0, upTo: 8 << 20)

@@ -15,7 +15,7 @@ extension DamageTests {
             return
         }
         let key = EntryKey("a")
-        store.put(NewEntry(key: key, metadata: Data([1])))
+        store.put(NewStoreEntry(key: key, metadata: Data([1])))
         let found = await store.lookup(key)
         let none = await store.lookup(EntryKey("b"))
         #expect(found.entries.count == 1 && none.entries.isEmpty)
@@ -27,12 +27,12 @@ extension DamageTests {
 
     @Test func aFolderThatSomebodyRemovesIsMadeAgain() async throws {
         let store = Store(folder.configuration())
-        try await store.putAndFlush(NewEntry(key: EntryKey("before"), metadata: Data([1])))
+        try await store.putAndFlush(NewStoreEntry(key: EntryKey("before"), metadata: Data([1])))
         // In one step: the writer may be making new files while a folder is removed piece by piece.
         try FileManager.default.moveItem(atPath: folder.folder.path, toPath: folder.path + "/removed")
         let writer = store.makeBodyWriter()
         try writer.write(Data(count: 200_000))
-        try await store.putAndFlush(NewEntry(key: EntryKey("after"), metadata: Data([2]), body: writer.finish()))
+        try await store.putAndFlush(NewStoreEntry(key: EntryKey("after"), metadata: Data([2]), body: writer.finish()))
         #expect(store.condition == .open)
         await store.relieveMemory()
         let after = await store.lookup(EntryKey("after"))
@@ -48,12 +48,12 @@ extension DamageTests {
         let clock = ManualClocks()
         let reader = Store(folder.configuration(.shared), clocks: clock.clocks)
         let writer = Store(folder.configuration(.shared))
-        try await writer.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+        try await writer.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
         let before = await reader.lookup(EntryKey("a"))
         #expect(before.entries.map(\.metadata) == [Data([1])])
         // In one step: the writer may be making new files while a folder is removed piece by piece.
         try FileManager.default.moveItem(atPath: folder.folder.path, toPath: folder.path + "/removed")
-        try await writer.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([2])))
+        try await writer.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([2])))
         clock.advance(by: 2)
         // The first look finds out, and the next one has the new files.
         _ = await reader.lookup(EntryKey("a"))
@@ -82,7 +82,7 @@ extension DamageTests {
         let log = EventLog()
         let other = Store(folder.configuration(.shared))
         let key = EntryKey("a")
-        try await other.putAndFlush(NewEntry(key: key, metadata: Data([1])))
+        try await other.putAndFlush(NewStoreEntry(key: key, metadata: Data([1])))
         let store = Store(folder.configuration(.shared) { $0.onEvent = log.sink }, clocks: clock.clocks)
         await store.opened()
         let queue = try DatabaseQueue(path: folder.folder.database)
@@ -95,7 +95,7 @@ extension DamageTests {
             return
         }
         #expect(reason.hasPrefix("the store is damaged, and others still use it"))
-        store.put(NewEntry(key: key, metadata: Data([2])))
+        store.put(NewStoreEntry(key: key, metadata: Data([2])))
         let memory = await store.lookup(key)
         #expect(memory.entries.map(\.metadata) == [Data([2])])
         await other.close()
@@ -108,7 +108,7 @@ extension DamageTests {
             _ = await store.lookup(key)
         }
         #expect(await store.opened() == .open)
-        try await store.putAndFlush(NewEntry(key: key, metadata: Data([3])))
+        try await store.putAndFlush(NewStoreEntry(key: key, metadata: Data([3])))
         let report = try await store.verify()
         #expect(report.isClean, "\(report) \(log.all)")
         await store.close()
@@ -123,7 +123,7 @@ extension DamageTests {
         let database = try StoreDatabase(files, options)
         var batch = WriteBackQueue.Batch()
         for (name, count) in [("row", 10), ("file", 5000)] {
-            let entry = Entry(
+            let entry = StoreEntry(
                 key: EntryKey(name), variant: "", metadata: Data(), body: EntryBody(storage: .data(Data(count: count))),
                 storedAt: Date(milliseconds: 1),
                 freshUntil: nil, isRevalidatable: true, generation: 1)

@@ -16,7 +16,7 @@ import Testing
         let store = Store(folder.configuration())
         for index in 0..<24 { try await put(index, in: store) }
         try await store.flush()
-        store.put(NewEntry(key: EntryKey("late"), metadata: Data([1])))
+        store.put(NewStoreEntry(key: EntryKey("late"), metadata: Data([1])))
         try await store.flush()
         // Nothing writes now, so that what is copied fits together.
         var files: [String: [UInt8]] = [:]
@@ -28,7 +28,7 @@ import Testing
     func put(_ index: Int, in store: Store) async throws {
         let writer = store.makeBodyWriter()
         try writer.write(body(index))
-        store.put(NewEntry(key: EntryKey("key-\(index)"), metadata: metadata(index), body: try writer.finish()))
+        store.put(NewStoreEntry(key: EntryKey("key-\(index)"), metadata: metadata(index), body: try writer.finish()))
     }
 
     func body(_ index: Int) -> Data { pattern(index % 8 == 0 ? 200_000 : index * 500, seed: UInt64(index + 1)) }
@@ -63,7 +63,7 @@ import Testing
             }
         }
         let new = await store.lookup(EntryKey("new"))
-        store.put(NewEntry(key: EntryKey("new"), metadata: Data([9])), ticket: new.ticket)
+        store.put(NewStoreEntry(key: EntryKey("new"), metadata: Data([9])), ticket: new.ticket)
         // Damage found only now leads to a new file, and the entry goes there.
         for _ in 0..<2 { try? await store.flush() }
         #expect(store.condition == .open, "\(comment): \(log.all)")
@@ -160,7 +160,7 @@ import Testing
             try queue.close()
             let log = EventLog()
             let store = Store(folder.configuration { $0.onEvent = log.sink })
-            try await store.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+            try await store.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
             await store.close()
             return log.all
         }
@@ -189,7 +189,7 @@ import Testing
             let store = Store(folder.configuration { $0.contentVersion = version })
             let found = await store.lookup(EntryKey("a"))
             #expect(found.entries.count == count)
-            try await store.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+            try await store.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
             await store.close()
         }
     }

@@ -17,7 +17,7 @@ import Testing
                 $0.limits.readTimeout = .milliseconds(50)
                 $0.limits.memoryBytes = memory
             })
-        try await store.putAndFlush(NewEntry(key: EntryKey("kept"), metadata: Data([1]), body: .data(pattern(200_000, seed: 1))))
+        try await store.putAndFlush(NewStoreEntry(key: EntryKey("kept"), metadata: Data([1]), body: .data(pattern(200_000, seed: 1))))
         return (store, sealing)
     }
 
@@ -40,12 +40,12 @@ import Testing
         let (store, sealing) = try await hungStore(memory: 8 << 20)
         let other = TestFolder()
         let second = Store(other.configuration())
-        try await second.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+        try await second.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
         await second.relieveMemory()
-        store.put(NewEntry(key: EntryKey("memory"), metadata: Data([2])))
+        store.put(NewStoreEntry(key: EntryKey("memory"), metadata: Data([2])))
         sealing.hang()
         for _ in 0..<3 { _ = await store.lookup(EntryKey("nowhere")) }
-        #expect(store.put(NewEntry(key: EntryKey("new"), metadata: Data([3]))) == .accepted)
+        #expect(store.put(NewStoreEntry(key: EntryKey("new"), metadata: Data([3]))) == .accepted)
         #expect(store.cached(EntryKey("memory"))?.entries.count == 1)
         #expect(store.cached(EntryKey("new"))?.entries.count == 1)
         let found = await second.lookup(EntryKey("a"))
@@ -93,7 +93,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func inSharedModeMemoryTellsUntilSomebodyCommits() async throws {
         // Its clock stands still: once a second it looks whether its files are in their place, and that takes another thread.
         let (store, other) = (Store(folder.configuration(.shared), clocks: ManualClocks().clocks), Store(folder.configuration(.shared)))
-        try await store.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+        try await store.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
         // Its own commit came after its last look.
         #expect(store.cached(EntryKey("a")) == nil)
         for version in [UInt8(1), 2, 3] {
@@ -106,7 +106,7 @@ import Testing
                 await holdReaders(of: store) { answered = store.cached(EntryKey("a"))?.entries.first?.metadata }
             }
             #expect(answered == Data([version]))
-            try await other.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([version + 1])))
+            try await other.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([version + 1])))
             #expect(store.cached(EntryKey("a")) == nil)
         }
         // A mapping that is gone is not looked at.
@@ -149,7 +149,7 @@ import Testing
         other.remove(EntryKey("a"))
         try await other.flush()
         while one.ticket().shared == first.shared { await Task.yield() }
-        #expect(one.put(NewEntry(key: EntryKey("a"), metadata: Data([1])), ticket: one.ticket()) == .accepted)
+        #expect(one.put(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])), ticket: one.ticket()) == .accepted)
         try await one.flush()
         let found = await one.lookup(EntryKey("a"))
         #expect(found.entries.count == 1)
@@ -176,7 +176,7 @@ import Testing
         var queue = WriteBackQueue()
         let key = EntryKey("a")
         let file = BodyFile(stored: "/nowhere", layout: FrameLayout(length: 10), checksum: 0)
-        let entry = Entry(
+        let entry = StoreEntry(
             key: key, variant: "", metadata: Data(), body: EntryBody(storage: .file(file)), storedAt: Date(milliseconds: 0),
             freshUntil: nil,
             isRevalidatable: true, generation: 1, placement: .disk)

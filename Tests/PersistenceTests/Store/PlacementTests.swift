@@ -8,8 +8,9 @@ import Testing
 @Suite(.leavesNothing) struct PlacementTests {
     let folder = TestFolder()
 
-    private func entry(_ variant: String, _ placement: EntryPlacement) -> NewEntry {
-        NewEntry(key: EntryKey("k"), variant: variant, metadata: Data(variant.utf8), body: .data(Data(count: 10)), placement: placement)
+    private func entry(_ variant: String, _ placement: EntryPlacement) -> NewStoreEntry {
+        NewStoreEntry(
+            key: EntryKey("k"), variant: variant, metadata: Data(variant.utf8), body: .data(Data(count: 10)), placement: placement)
     }
 
     @Test func memoryAloneIsFoundAndNeverWritten() async throws {

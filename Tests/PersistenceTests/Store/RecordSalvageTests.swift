@@ -16,7 +16,7 @@ import Testing
     private func fill(_ configuration: StoreConfiguration) async throws {
         let store = Store(configuration)
         for index in 0..<60 {
-            store.put(NewEntry(key: EntryKey("\(index)"), metadata: Data([1]), body: .data(pattern(3000, seed: 2))))
+            store.put(NewStoreEntry(key: EntryKey("\(index)"), metadata: Data([1]), body: .data(pattern(3000, seed: 2))))
         }
         try await store.flush()
         try await store.setRecords((0..<200).map { StoreRecord(name: name($0), data: data($0)) }, in: "n")

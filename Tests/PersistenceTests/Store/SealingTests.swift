@@ -48,12 +48,13 @@ import Testing
     private func fill(_ store: Store) async throws {
         for size in Self.sizes {
             store.put(
-                NewEntry(key: key, variant: "plain-variant-\(size)", metadata: Data("plain-metadata-\(size)".utf8), body: .data(body(size)))
+                NewStoreEntry(
+                    key: key, variant: "plain-variant-\(size)", metadata: Data("plain-metadata-\(size)".utf8), body: .data(body(size)))
             )
         }
         let writer = store.makeBodyWriter()
         try writer.write(Data("plain-body".utf8) + body(200_000))
-        store.put(NewEntry(key: EntryKey("written"), metadata: Data("m".utf8), body: try writer.finish()))
+        store.put(NewStoreEntry(key: EntryKey("written"), metadata: Data("m".utf8), body: try writer.finish()))
         try await store.setRecords([StoreRecord(name: "r", data: Data("plain-record".utf8))], in: "n")
         try await store.flush()
     }
@@ -263,7 +264,7 @@ import Testing
             let store = Store(folder.configuration { $0.sealing = sealing })
             let found = await store.lookup(EntryKey("k")).entries.count
             #expect(found == round)
-            store.put(NewEntry(key: EntryKey("k"), metadata: Data("m".utf8), body: .data(Data(count: 300_000))))
+            store.put(NewStoreEntry(key: EntryKey("k"), metadata: Data("m".utf8), body: .data(Data(count: 300_000))))
             await store.close()
         }
     }

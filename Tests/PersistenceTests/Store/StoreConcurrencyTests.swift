@@ -13,7 +13,7 @@ import Testing
     /// Defect 54: a writer elsewhere holds the database: nothing is written until it lets go, and everything is answered.
     @Test func hitsNeverWaitForAWriter() async throws {
         let store = Store(folder.configuration(.shared))
-        for index in 0..<10 { store.put(NewEntry(key: EntryKey("\(index)"), metadata: Data([UInt8(index)]))) }
+        for index in 0..<10 { store.put(NewStoreEntry(key: EntryKey("\(index)"), metadata: Data([UInt8(index)]))) }
         try await store.flush()
         await store.relieveMemory()
         var configuration = Configuration()
@@ -21,7 +21,7 @@ import Testing
         let other = try DatabaseQueue(path: folder.folder.database, configuration: configuration)
         func control(_ body: (Database) throws -> Void) throws { try other.unsafeReentrantWrite(body) }
         try control { try $0.beginTransaction(.immediate) }
-        store.put(NewEntry(key: EntryKey("waiting"), metadata: Data([1])))
+        store.put(NewStoreEntry(key: EntryKey("waiting"), metadata: Data([1])))
         for index in 0..<10 {
             let found = await store.lookup(EntryKey("\(index)"))
             #expect(found.entries.count == 1)
@@ -95,7 +95,7 @@ import Testing
     @Test func nothingIsLeftOfAClosedStore() async throws {
         func use() async throws {
             let store = Store(folder.configuration(.shared))
-            try await store.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+            try await store.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
             await store.relieveMemory()
             _ = await store.lookup(EntryKey("a"))
             await store.close()

@@ -19,7 +19,7 @@ import Testing
         for index in 0..<600 {
             let writer = store.makeBodyWriter()
             try writer.write(pattern(index % 50 == 0 ? 150_000 : 8000, seed: UInt64(index)))
-            store.put(NewEntry(key: EntryKey("\(index)"), metadata: Data(count: 100), body: try writer.finish()))
+            store.put(NewStoreEntry(key: EntryKey("\(index)"), metadata: Data(count: 100), body: try writer.finish()))
             if index % 100 == 99 { try await store.flush() }
         }
         try await store.flush()
@@ -45,7 +45,7 @@ import Testing
         let store = Store(folder.configuration { $0.limits.diskBytes = 100_000 }, clocks: clock.clocks)
         let soon = Date(milliseconds: clock.clocks.wall()) + 5
         func put(_ name: String, isRevalidatable: Bool = true) async throws {
-            let entry = NewEntry(
+            let entry = NewStoreEntry(
                 key: EntryKey(name), metadata: Data(count: 100), body: .data(Data(count: 8000)), freshUntil: soon,
                 isRevalidatable: isRevalidatable)
             try await store.putAndFlush(entry)
@@ -81,11 +81,11 @@ import Testing
         let store = Store(folder.configuration { $0.limits.diskBytes = 100_000 }, clocks: clock.clocks)
         clock.setWall(by: 86_400)
         for index in 0..<6 {
-            try await store.putAndFlush(NewEntry(key: EntryKey("future \(index)"), metadata: Data(), body: .data(Data(count: 8000))))
+            try await store.putAndFlush(NewStoreEntry(key: EntryKey("future \(index)"), metadata: Data(), body: .data(Data(count: 8000))))
         }
         clock.setWall(by: -2 * 86_400)
         for index in 0..<20 {
-            try await store.putAndFlush(NewEntry(key: EntryKey("now \(index)"), metadata: Data(), body: .data(Data(count: 8000))))
+            try await store.putAndFlush(NewStoreEntry(key: EntryKey("now \(index)"), metadata: Data(), body: .data(Data(count: 8000))))
             clock.advance(by: 1)
         }
         let names = try await store.list().map(\.key.name)
@@ -108,7 +108,7 @@ import Testing
                 $0.onEvent = log.sink
             })
         await store.opened()
-        for index in 0..<5 { store.put(NewEntry(key: EntryKey("\(index)"), metadata: Data([1]))) }
+        for index in 0..<5 { store.put(NewStoreEntry(key: EntryKey("\(index)"), metadata: Data([1]))) }
         // In as many batches as the machine has made of them.
         var written = 0
         while written < 5, case .wrote(let keys) = await log.first(where: { if case .wrote = $0 { true } else { false } }) {
@@ -127,7 +127,7 @@ import Testing
                 $0.writesThrough = true
                 $0.onEvent = log.sink
             })
-        store.put(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+        store.put(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
         let event = await log.first { if case .wrote = $0 { true } else { false } }
         #expect(event == .wrote(keys: 1))
         await store.close()
@@ -137,7 +137,7 @@ import Testing
     @Test func memoryKeepsToItsBytesAndTheDiskAnswersForTheRest() async throws {
         let store = Store(folder.configuration { $0.limits.memoryBytes = 64 << 10 })
         for index in 0..<200 {
-            store.put(NewEntry(key: EntryKey("\(index)"), metadata: Data([UInt8(index)]), body: .data(Data(count: 2000))))
+            store.put(NewStoreEntry(key: EntryKey("\(index)"), metadata: Data([UInt8(index)]), body: .data(Data(count: 2000))))
         }
         let memory = store.statistics()
         #expect(memory.memoryBytes <= 64 << 10)
@@ -152,13 +152,13 @@ import Testing
     @Test func aDiskThatDoesNotKeepUpRefusesInsteadOfFillingMemory() async throws {
         let store = Store(folder.configuration { $0.limits.pendingBytes = 100_000 })
         var outcomes: Set<PutOutcome> = []
-        for index in 0..<2000 { outcomes.insert(store.put(NewEntry(key: EntryKey("\(index)"), metadata: Data(count: 50_000)))) }
+        for index in 0..<2000 { outcomes.insert(store.put(NewStoreEntry(key: EntryKey("\(index)"), metadata: Data(count: 50_000)))) }
         #expect(outcomes == [.accepted, .overloaded])
         #expect(store.statistics().pendingBytes <= 200_000)
-        let tooLarge = store.put(NewEntry(key: EntryKey("a"), metadata: Data(), body: .data(Data(count: 33 << 20))))
+        let tooLarge = store.put(NewStoreEntry(key: EntryKey("a"), metadata: Data(), body: .data(Data(count: 33 << 20))))
         #expect(tooLarge == .tooLarge)
         await store.close()
-        let closed = store.put(NewEntry(key: EntryKey("a"), metadata: Data()))
+        let closed = store.put(NewStoreEntry(key: EntryKey("a"), metadata: Data()))
         #expect(closed == .closed)
     }
 
@@ -166,7 +166,8 @@ import Testing
         let count = ProcessTests.isSoak ? 100_000 : 5_000
         let store = Store(folder.configuration { $0.limits.pendingBytes = .max })
         for index in 0..<count {
-            store.put(NewEntry(key: EntryKey("https://example.test/\(index)"), metadata: Data(count: 64), body: .data(Data(count: 200))))
+            store.put(
+                NewStoreEntry(key: EntryKey("https://example.test/\(index)"), metadata: Data(count: 64), body: .data(Data(count: 200))))
         }
         try await store.flush()
         let statistics = store.statistics()
@@ -214,9 +215,9 @@ import Testing
             let writer = store.makeBodyWriter()
             try? writer.write(Data(count: 1000))
             if let body = try? writer.finish() {
-                store.put(NewEntry(key: key, variant: "\(index)", metadata: Data(count: 10), body: body), ticket: ticket)
+                store.put(NewStoreEntry(key: key, variant: "\(index)", metadata: Data(count: 10), body: body), ticket: ticket)
             }
-            store.put(NewEntry(key: key, metadata: Data(count: 10), body: .data(Data(count: 1000))))
+            store.put(NewStoreEntry(key: key, metadata: Data(count: 10), body: .data(Data(count: 1000))))
         }
         try await store.flush()
         #expect(store.condition == .open)

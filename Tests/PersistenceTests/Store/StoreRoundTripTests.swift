@@ -16,7 +16,7 @@ import Testing
             let before = await store.lookup(key)
             #expect(before.entries.isEmpty)
             let outcome = store.put(
-                NewEntry(
+                NewStoreEntry(
                     key: key, variant: "gzip", metadata: Data("head".utf8), body: .data(pattern(5000, seed: 1)), freshUntil: until,
                     isRevalidatable: false),
                 ticket: before.ticket)
@@ -42,7 +42,7 @@ import Testing
         let store = Store(folder.configuration { $0.limits.variantsPerKey = 3 })
         let key = EntryKey("a")
         for index in 0..<5 {
-            store.put(NewEntry(key: key, variant: "v\(index)", metadata: Data([UInt8(index)])))
+            store.put(NewStoreEntry(key: key, variant: "v\(index)", metadata: Data([UInt8(index)])))
             try await store.flush()
         }
         let memory = await store.lookup(key)
@@ -62,7 +62,7 @@ import Testing
     @Test func newMetadataRewritesTheRowOfExactlyThatEntry() async throws {
         let store = Store(folder.configuration())
         let key = EntryKey("a")
-        store.put(NewEntry(key: key, metadata: Data("old".utf8), body: .data(pattern(100, seed: 1))))
+        store.put(NewStoreEntry(key: key, metadata: Data("old".utf8), body: .data(pattern(100, seed: 1))))
         let entry = try #require(await store.lookup(key).entries.first)
         store.update(entry, metadata: Data("newer".utf8))
         try await store.flush()
@@ -70,7 +70,7 @@ import Testing
         await store.relieveMemory()
         let updated = try #require(await store.lookup(key).entries.first)
         #expect(updated.metadata == Data("newest".utf8) && updated.body.data == pattern(100, seed: 1))
-        store.put(NewEntry(key: key, metadata: Data("other".utf8)))
+        store.put(NewStoreEntry(key: key, metadata: Data("other".utf8)))
         let late = store.update(entry, metadata: Data("late".utf8))
         #expect(late == .invalidated)
         await store.relieveMemory()
@@ -86,28 +86,28 @@ import Testing
         let key = EntryKey("a", partition: "p")
         let ticket = await store.lookup(key).ticket
         store.remove(key)
-        let late = store.put(NewEntry(key: key, metadata: Data([1])), ticket: ticket)
+        let late = store.put(NewStoreEntry(key: key, metadata: Data([1])), ticket: ticket)
         #expect(late == .invalidated)
         let second = await store.lookup(key).ticket
         store.removeAll(in: "p")
-        #expect(store.put(NewEntry(key: key, metadata: Data([2])), ticket: second) == .invalidated)
+        #expect(store.put(NewStoreEntry(key: key, metadata: Data([2])), ticket: second) == .invalidated)
         let third = store.ticket()
         store.removeAll()
-        #expect(store.put(NewEntry(key: key, metadata: Data([3])), ticket: third) == .invalidated)
+        #expect(store.put(NewStoreEntry(key: key, metadata: Data([3])), ticket: third) == .invalidated)
         let fresh = await store.lookup(key).ticket
-        #expect(store.put(NewEntry(key: key, metadata: Data([4])), ticket: fresh) == .accepted)
+        #expect(store.put(NewStoreEntry(key: key, metadata: Data([4])), ticket: fresh) == .accepted)
         await store.close()
     }
 
     @Test func partitionsAreClearedByThemselves() async throws {
         let store = Store(folder.configuration())
         for partition in ["a", "b", "\u{e9}", "e\u{301}"] {
-            for index in 0..<20 { store.put(NewEntry(key: EntryKey("\(index)", partition: partition), metadata: Data([1]))) }
+            for index in 0..<20 { store.put(NewStoreEntry(key: EntryKey("\(index)", partition: partition), metadata: Data([1]))) }
         }
         try await store.flush()
         store.removeAll(in: "a")
         store.removeAll(in: "\u{e9}")
-        store.put(NewEntry(key: EntryKey("new", partition: "a"), metadata: Data([2])))
+        store.put(NewStoreEntry(key: EntryKey("new", partition: "a"), metadata: Data([2])))
         await store.relieveMemory()
         let gone = await store.lookup(EntryKey("1", partition: "a"))
         let kept = await store.lookup(EntryKey("1", partition: "e\u{301}"))
@@ -123,7 +123,7 @@ import Testing
     @Test func keysAreBytesAndNothingElse() async throws {
         let store = Store(folder.configuration())
         let names = ["a\0b", "a\0c", "a", "\u{e9}", "e\u{301}", "", "日本"]
-        for (index, name) in names.enumerated() { store.put(NewEntry(key: EntryKey(name), metadata: Data([UInt8(index)]))) }
+        for (index, name) in names.enumerated() { store.put(NewStoreEntry(key: EntryKey(name), metadata: Data([UInt8(index)]))) }
         await store.relieveMemory()
         for (index, name) in names.enumerated() {
             let found = await store.lookup(EntryKey(name))
@@ -138,7 +138,7 @@ import Testing
         let body = pattern(1_000_000, seed: 7)
         let writer = store.makeBodyWriter()
         for start in stride(from: 0, to: body.count, by: 10_000) { try writer.write(body.subdata(in: start..<start + 10_000)) }
-        store.put(NewEntry(key: key, metadata: Data(), body: try writer.finish()))
+        store.put(NewStoreEntry(key: key, metadata: Data(), body: try writer.finish()))
         // Before it is at its place, too.
         let early = try #require(await store.lookup(key).entries.first)
         let earlyReader = try early.body.makeReader()
@@ -163,9 +163,9 @@ import Testing
     @Test func anEntryOfNoUseIsRemovedButNotItsSuccessor() async throws {
         let store = Store(folder.configuration())
         let key = EntryKey("a")
-        store.put(NewEntry(key: key, metadata: Data([1])))
+        store.put(NewStoreEntry(key: key, metadata: Data([1])))
         let first = try #require(await store.lookup(key).entries.first)
-        store.put(NewEntry(key: key, metadata: Data([2])))
+        store.put(NewStoreEntry(key: key, metadata: Data([2])))
         store.remove(first)
         let second = try #require(await store.lookup(key).entries.first)
         #expect(second.metadata == Data([2]))
@@ -180,7 +180,7 @@ import Testing
     @Test func aLargeBodyInOnePieceIsAFileToo() async throws {
         let store = Store(folder.configuration())
         let body = pattern(500_000, seed: 3)
-        try await store.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data(), body: .data(body)))
+        try await store.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data(), body: .data(body)))
         #expect(folder.bodies.count == 1 && folder.temporaries.isEmpty)
         await store.relieveMemory()
         let found = await store.lookup(EntryKey("a"))
@@ -195,7 +195,7 @@ import Testing
         let store = Store(folder.configuration())
         let writer = store.makeBodyWriter()
         try writer.write(pattern(300_000, seed: 1))
-        try await store.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data(), body: try writer.finish()))
+        try await store.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data(), body: try writer.finish()))
         let paths = [folder.folder.path, folder.folder.bodies, folder.folder.temporary] + folder.bodies
         let files = Files.names(in: folder.folder.path).map { "\(folder.folder.path)/\($0)" }
         #expect(files.count == 6)
@@ -232,7 +232,7 @@ import Testing
         let log = EventLog()
         do {
             let store = Store(folder.configuration { $0.onEvent = log.sink })
-            store.put(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+            store.put(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
         }
         _ = await log.first { if case .wrote = $0 { true } else { false } }
         var found = 0

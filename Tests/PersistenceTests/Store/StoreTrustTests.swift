@@ -32,7 +32,7 @@ import Testing
     /// business.
     private func makeStore() async throws -> (elsewhere: String, file: String) {
         let made = Store(StoreConfiguration(directory: store))
-        try await made.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1]), body: .data(Data(count: 200_000))))
+        try await made.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([1]), body: .data(Data(count: 200_000))))
         await made.close()
         let elsewhere = folder.path + "/elsewhere"
         mkdir(elsewhere, 0o755)
@@ -148,7 +148,7 @@ import Testing
         symlink("real", folder.path + "/relative")
         symlink(folder.path + "/relative/../relative/.", folder.path + "/absolute")
         let made = Store(StoreConfiguration(directory: folder.path + "/absolute//x/../x/store/"))
-        try await made.putAndFlush(NewEntry(key: EntryKey("a"), metadata: Data([1]), body: .data(Data(count: 200_000))))
+        try await made.putAndFlush(NewStoreEntry(key: EntryKey("a"), metadata: Data([1]), body: .data(Data(count: 200_000))))
         await made.close()
         #expect(StoreInspector.isStore(folder.path + "/real/x/store"))
         let inspector = try StoreInspector(directory: folder.path + "/absolute/x/store")

@@ -37,7 +37,7 @@ final class EngineLab: Sendable {
 
     /// Puts an entry into memory, for the writer to write.
     @discardableResult
-    func put(_ entry: Entry) -> PutOutcome { change { $0.put(entry, ticket: nil, at: $1) } }
+    func put(_ entry: StoreEntry) -> PutOutcome { change { $0.put(entry, ticket: nil, at: $1) } }
 
     @discardableResult
     func change(_ body: (inout MemoryState, MemoryState.Moment) -> MemoryState.Change) -> PutOutcome {

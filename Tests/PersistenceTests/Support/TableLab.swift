@@ -39,13 +39,13 @@ final class TableLab {
     }
 
     /// Stores entries of the key's name, used at the times given.
-    func insert(_ list: [Entry], used: Int64 = 1) throws {
+    func insert(_ list: [StoreEntry], used: Int64 = 1) throws {
         try change { database, ledger in
             for entry in list { try entries.insert(entry, in: database, &ledger, now: used) }
         }
     }
 
-    func load(_ key: EntryKey) throws -> [Entry] { try queue.read { try entries.load(key, in: $0).entries } }
+    func load(_ key: EntryKey) throws -> [StoreEntry] { try queue.read { try entries.load(key, in: $0).entries } }
 
     func totals() throws -> StoreTotals { try queue.read { try StoreTotals(of: $0) } }
 
@@ -64,8 +64,8 @@ final class TableLab {
 func makeEntry(
     _ name: String, partition: String = "", variant: String = "", metadata: Data = Data([1]), body: EntryBody.Storage = .data(Data([2])),
     storedAt: Int64 = 1, freshUntil: Int64? = nil, isRevalidatable: Bool = true, generation: Int64 = 1
-) -> Entry {
-    Entry(
+) -> StoreEntry {
+    StoreEntry(
         key: EntryKey(name, partition: partition), variant: variant, metadata: metadata, body: EntryBody(storage: body),
         storedAt: Date(milliseconds: storedAt), freshUntil: freshUntil.map { Date(milliseconds: $0) }, isRevalidatable: isRevalidatable,
         generation: generation)
@@ -93,7 +93,7 @@ extension TestFolder {
 }
 
 /// A batch of puts.
-func makeBatch(_ entries: [Entry], ticket: PutTicket? = nil) -> WriteBackQueue.Batch {
+func makeBatch(_ entries: [StoreEntry], ticket: PutTicket? = nil) -> WriteBackQueue.Batch {
     var batch = WriteBackQueue.Batch()
     batch.writes = entries.map { entry in
         (key: entry.key, write: WriteBackQueue.Write(puts: [WriteBackQueue.Put(entry: entry, ticket: ticket)]))

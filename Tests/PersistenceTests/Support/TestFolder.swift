@@ -106,6 +106,6 @@ func pattern(_ count: Int, seed: UInt64) -> Data {
     return Data(bytes)
 }
 
-extension Lookup {
+extension StoreLookup {
     var bodies: [Data] { entries.compactMap { try? $0.body.load(limit: 1 << 30) } }
 }

@@ -68,7 +68,7 @@ import Testing
                 $0.onEvent = log.sink
             })
         await store.opened()
-        store.put(NewEntry(key: EntryKey("a"), metadata: Data([1])))
+        store.put(NewStoreEntry(key: EntryKey("a"), metadata: Data([1])))
         let monitor = try MemoryPressureMonitor(relieving: [store], environment: ["MEMORY_PRESSURE_WATCH": path])
         let end = open(path, O_WRONLY | O_NONBLOCK)
         write(end, "x", 1)

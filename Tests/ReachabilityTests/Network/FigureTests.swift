@@ -157,7 +157,7 @@ struct FigureTests {
 
     enum Targets: String, Sendable, CaseIterable {
         case addresses, hosts
-        func target(_ number: Int) -> Target {
+        func target(_ number: Int) -> NetworkPath.Target {
             switch self {
             case .addresses: .address(IPAddress(192, 0, UInt8(number >> 8), UInt8(number & 255)))
             case .hosts: .host("\(number).test")

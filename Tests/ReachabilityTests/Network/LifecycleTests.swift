@@ -41,7 +41,7 @@ import Testing
     /// Created, started, stopped and dropped, in all the orders there are.
     private static func round(_ number: Int) throws {
         let monitor = ReachabilityMonitor(target: number % 3 == 0 ? .defaultPath : .host("localhost"))
-        var subscription: Subscription? = monitor.observe { _, _ in if number % 4 == 1 { monitor.stop() } }
+        var subscription: ReachabilityMonitor.Subscription? = monitor.observe { _, _ in if number % 4 == 1 { monitor.stop() } }
         try monitor.start()
         if number % 5 == 0 {
             monitor.stop()

@@ -124,7 +124,7 @@ struct MonitorTests {
             let recorder = Recorder(monitor)
             let calls = NSLock()
             nonisolated(unsafe) var count = 0  // Safety: under the lock.
-            var subscription: Subscription? = monitor.observe { _, _ in calls.withLock { count += 1 } }
+            var subscription: ReachabilityMonitor.Subscription? = monitor.observe { _, _ in calls.withLock { count += 1 } }
             var delegate: Delegate? = Delegate()
             weak let weakDelegate = delegate
             monitor.delegate = delegate
@@ -146,8 +146,8 @@ struct MonitorTests {
             // Safety: under the lock.
             private let lock = NSLock()
             private var monitor: ReachabilityMonitor?
-            private var subscription: Subscription?
-            func set(_ monitor: ReachabilityMonitor, _ subscription: Subscription) {
+            private var subscription: ReachabilityMonitor.Subscription?
+            func set(_ monitor: ReachabilityMonitor, _ subscription: ReachabilityMonitor.Subscription) {
                 lock.withLock { (self.monitor, self.subscription) = (monitor, subscription) }
             }
             func clear() {

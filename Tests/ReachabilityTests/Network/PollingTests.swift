@@ -43,7 +43,7 @@ struct PollingTests {
     @Test func allLoopbackAddressesAreThisHost() async throws {
         try await TestNetwork.run { network in
             for text in ["127.0.0.1", "127.0.0.2", "127.255.0.9", "::1"] {
-                let monitor = network.monitor(try #require(Target(text)))
+                let monitor = network.monitor(try #require(NetworkPath.Target(text)))
                 try Sandbox.run(refusing: Sandbox.withoutNetlink) { try monitor.start() }
                 #expect(monitor.currentPath?.isSatisfied == true, "\(text)")
                 #expect(monitor.currentPath?.usesInterfaceKind(.loopback) == true)

@@ -30,7 +30,7 @@ struct TargetRouteTests {
     @Test func loopbackIsReachableWithoutADefaultRoute() async throws {
         try await TestNetwork.run { network in
             for text in ["127.0.0.1", "::1", "http://localhost:8080/"] {
-                let monitor = network.monitor(try #require(Target(text)))
+                let monitor = network.monitor(try #require(NetworkPath.Target(text)))
                 try monitor.start()
                 #expect(monitor.currentPath?.isSatisfied == true, "\(text)")
                 #expect(monitor.currentPath?.usesInterfaceKind(.loopback) == true)
@@ -51,7 +51,7 @@ struct TargetRouteTests {
                 "rule add table main suppress_prefixlength 0",
             ])
             let plain = network.monitor()
-            let marked = plain.monitor(for: Target(.defaultPath, mark: 0xca6c))
+            let marked = plain.monitor(for: NetworkPath.Target(.defaultPath, mark: 0xca6c))
             try plain.start()
             try marked.start()
             let recorder = Recorder(plain)
@@ -69,12 +69,12 @@ struct TargetRouteTests {
         try await TestNetwork.run(.ipv4) { network in
             try network.addUplink()
             try network.ip("rule add uidrange 0-0 prohibit")
-            let root = network.monitor(Target(.defaultPath, uid: 0))
+            let root = network.monitor(NetworkPath.Target(.defaultPath, uid: 0))
             try root.start()
             #expect(root.currentPath?.status == .unsatisfied(.prohibited))
             // Without root this is the only user there is.
             guard SmallFile.text(at: "/proc/self/uid_map", limit: 4096)?.contains("4294967295") == true else { return }
-            let other = root.monitor(for: Target(.defaultPath, uid: 12345))
+            let other = root.monitor(for: NetworkPath.Target(.defaultPath, uid: 12345))
             try other.start()
             let recorder = Recorder(other)
             recorder.expect { $0.isSatisfied }

@@ -34,7 +34,7 @@ extension PathEvaluatorTests {
     }
 
     private func evaluate(
-        _ target: Target, resolved: [String] = [], _ oracle: inout Oracle, table: InterfaceTable? = nil,
+        _ target: NetworkPath.Target, resolved: [String] = [], _ oracle: inout Oracle, table: InterfaceTable? = nil,
         references: [String] = ["192.0.2.1"],
         required: String? = nil
     ) -> PathEvaluator.Outcome {

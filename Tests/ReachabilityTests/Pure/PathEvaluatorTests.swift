@@ -44,7 +44,7 @@ import Testing
 
     private func evaluate(
         _ answers: [String: RouteAnswer], otherwise: RouteAnswer = .refused(ENETUNREACH), table: InterfaceTable? = nil,
-        target: Target = .defaultPath, inUse: [NetworkInterface] = [], excluding kinds: Set<NetworkInterface.Kind> = [],
+        target: NetworkPath.Target = .defaultPath, inUse: [NetworkInterface] = [], excluding kinds: Set<NetworkInterface.Kind> = [],
         servers: [String] = []
     ) -> PathEvaluator.Outcome {
         var oracle = ScriptedOracle(answers: answers, otherwise: otherwise)

@@ -74,7 +74,7 @@ import Testing
             ("example.org:", "example.org", nil),
         ] as [(String, String, UInt16?)])
     func aHostIsFoundInWhatPeopleWrite(_ text: String, _ host: String, _ port: UInt16?) throws {
-        let target = try #require(Target(text))
+        let target = try #require(NetworkPath.Target(text))
         #expect(target.subject == .host(host))
         #expect(target.port == port)
     }
@@ -88,7 +88,7 @@ import Testing
             ("[fe80::1%25]:1", "fe80::1%25", 1), ("fe80::1%25", "fe80::1%25", nil),
         ] as [(String, String, UInt16?)])
     func anAddressIsAnAddress(_ text: String, _ address: String, _ port: UInt16?) throws {
-        let target = try #require(Target(text))
+        let target = try #require(NetworkPath.Target(text))
         #expect(target.subject == .address(try #require(IPAddress(address))))
         #expect(target.port == port)
     }
@@ -98,29 +98,31 @@ import Testing
             ("http://h", 80), ("ws://h", 80), ("https://h", 443), ("wss://h", 443), ("ftp://h", 21), ("ssh://h", 22), ("gopher://h", nil),
         ]
             as [(String, UInt16?)])
-    func aSchemeHasAPort(_ text: String, _ port: UInt16?) throws { #expect(try #require(Target(text)).port == port) }
+    func aSchemeHasAPort(_ text: String, _ port: UInt16?) throws { #expect(try #require(NetworkPath.Target(text)).port == port) }
 
     @Test func aNameIsAsLongAsDNSAllows() {
         let longest = String(repeating: "a", count: 253)
-        #expect(Target(longest) != nil && Target(longest + "a") == nil)
+        #expect(NetworkPath.Target(longest) != nil && NetworkPath.Target(longest + "a") == nil)
         // The last byte before a space, and the first ones around DEL.
-        #expect(Target("a!b") != nil && Target("a~b") != nil && Target("a\u{7f}b") == nil && Target("a\u{80}b") != nil)
+        #expect(
+            NetworkPath.Target("a!b") != nil && NetworkPath.Target("a~b") != nil && NetworkPath.Target("a\u{7f}b") == nil
+                && NetworkPath.Target("a\u{80}b") != nil)
     }
 
     @Test(arguments: [
         "", "https://", "http:///path", "a b", "host:99999", "host:x", "[::1", "[example]:1", "ex\u{0}ample", "a[b", "a]b", "a[b]:80",
     ])
-    func otherTextIsNone(_ text: String) { #expect(Target(text) == nil) }
+    func otherTextIsNone(_ text: String) { #expect(NetworkPath.Target(text) == nil) }
 
     /// To Swift these are numbers.
     @Test(arguments: ["host:+80", "host:-0", "192.0.2.1:+80", "[::1]:+80", "host:80 ", "host:８０", "[fe80::1%25+1]", "[fe80::1%25nothing0]"])
-    func aPortIsDigitsAndAZoneIsThere(_ text: String) { #expect(Target(text) == nil) }
+    func aPortIsDigitsAndAZoneIsThere(_ text: String) { #expect(NetworkPath.Target(text) == nil) }
 
     /// To Swift a delimiter and an accent are one character.
     @Test func anAccentAfterADelimiterDoesNotHideIt() {
-        #expect(Target("host/\u{301}path")?.subject == .host("host"))
-        #expect(Target("user@\u{301}host")?.subject == .host("\u{301}host"))
-        #expect(Target("host:\u{301}80") == nil)
+        #expect(NetworkPath.Target("host/\u{301}path")?.subject == .host("host"))
+        #expect(NetworkPath.Target("user@\u{301}host")?.subject == .host("\u{301}host"))
+        #expect(NetworkPath.Target("host:\u{301}80") == nil)
     }
 }
 

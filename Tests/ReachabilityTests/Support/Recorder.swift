@@ -8,7 +8,7 @@ final class Recorder: @unchecked Sendable {
     // Safety: the paths are touched under the condition's lock only.
     private let condition = NSCondition()
     private var recorded: [NetworkPath] = []
-    private var subscription: Subscription?
+    private var subscription: ReachabilityMonitor.Subscription?
     private let monitor: ReachabilityMonitor
 
     init(_ monitor: ReachabilityMonitor) {

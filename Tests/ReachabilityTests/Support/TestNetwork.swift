@@ -190,7 +190,7 @@ struct TestNetwork {
     // MARK: Watching it
 
     func monitor(
-        _ target: Target = .defaultPath, _ configure: (inout ReachabilityMonitor.Configuration) -> Void = { _ in }
+        _ target: NetworkPath.Target = .defaultPath, _ configure: (inout ReachabilityMonitor.Configuration) -> Void = { _ in }
     ) -> ReachabilityMonitor {
         var configuration = ReachabilityMonitor.Configuration()
         // What the machine's own file says is nothing to these tests.

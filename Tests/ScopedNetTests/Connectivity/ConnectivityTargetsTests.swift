@@ -5,7 +5,7 @@ import Testing
 @testable import ScopedNet
 
 @Suite(.leavesNothing) struct ConnectivityTargetsTests {
-    private func targets(_ host: String, unix: Bool = false, proxy: String? = nil) -> [Target] {
+    private func targets(_ host: String, unix: Bool = false, proxy: String? = nil) -> [NetworkPath.Target] {
         ConnectivityTargets.targets(host: host, port: 443, isUnixSocket: unix, proxy: proxy)
     }
 

@@ -295,9 +295,11 @@ import Testing
 
 /// No path when it is asked, and one before whoever waits for it has gone on: the other thread is always faster.
 private final class EagerConnectivity: ConnectivitySource {
-    func isSatisfied(_ targets: [Target]) -> Bool? { false }
+    func isSatisfied(_ targets: [NetworkPath.Target]) -> Bool? { false }
 
-    func wait(for targets: [Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void) -> any Cancellable {
+    func wait(for targets: [NetworkPath.Target], notYet: (@Sendable () -> Void)?, _ action: @escaping @Sendable () -> Void)
+        -> any Cancellable
+    {
         let isOver = DispatchSemaphore(value: 0)
         Thread {
             action()

@@ -14,7 +14,7 @@ import Testing
         let delta: NetworkPath.Delta?
     }
 
-    private static let target = Target.host("127.0.0.1")
+    private static let target = NetworkPath.Target.host("127.0.0.1")
 
     @Test func theFirstPathIsPosted() async throws {
         let monitor = ReachabilityMonitor(target: Self.target)

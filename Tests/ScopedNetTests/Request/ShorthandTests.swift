@@ -9,13 +9,16 @@ import Testing
 /// The options that chain, and the key that makes a POST repeatable.
 @Suite(.leavesNothing, .timeLimit(.minutes(5))) struct ShorthandTests {
     @Test func eachSetsItsOption() async throws {
-        try await withStage { session, _ async throws in
+        try await withStage { session, transport async throws in
             let request = session.request("http://h/").timeout(.seconds(5)).retry(.standard).priority(.high).validate(.any)
                 .cache(.off).tag("list").resuming().header("X-Key", "1")
             let options = request.currentOptions
             #expect(options.timeouts.total == .seconds(5) && options.retry == .standard && options.priority == .high)
             #expect(options.validation.statuses == .any && options.cache == .off && options.tag == "list" && options.downloads.resumes)
             #expect(request.timeout(nil).currentOptions.timeouts.total == nil)
+            transport.enqueue(.ok())
+            _ = try await request.header("X-Key", "2").value()
+            #expect(transport.started[0].headers[values: .init("X-Key")!] == ["2"])
         }
     }
 

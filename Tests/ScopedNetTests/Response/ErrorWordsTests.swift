@@ -199,6 +199,41 @@ import Testing
         }
     }
 
+    /// Retries are attempts; the hops of a redirect are none.
+    @Test func attemptsAreRetries() async throws {
+        var policy = RetryPolicy.standard
+        policy.backoffBase = .zero
+        for (replies, words) in [
+            ([MockReply.status(503), .status(503), .ok("done")], " (3 attempts), network"),
+            ([.redirect(to: "http://h/b"), .ok("done")], "s, network"),
+        ] {
+            try await withStage { session, transport in
+                for reply in replies { transport.enqueue(reply) }
+                let response = try await session.request("http://h/a").retry(policy).response()
+                #expect("\(response)".hasPrefix("200, 4 B in ") && "\(response)".hasSuffix(words), "\(response)")
+                #expect(response.attempts.count == replies.count)
+            }
+        }
+    }
+
+    @Test func metricsAreOneLine() {
+        var metrics = TransferMetrics()
+        (metrics.httpVersion, metrics.isConnectionReused) = ("2", true)
+        (metrics.times.firstByte, metrics.times.total) = (12_000, 41_000)
+        (metrics.headerBytesReceived, metrics.bodyBytesReceived, metrics.requestBytes, metrics.bodyBytesSent) = (100, 1_538, 300, 20)
+        #expect("\(metrics)" == "HTTP/2, reused connection, first byte after 12 ms, 41 ms in all, 1.6 KiB received, 320 B sent")
+    }
+
+    /// Each failure of a transfer names the request that it is of.
+    @Test func everyFailureNamesItsRequest() async throws {
+        for code in NetworkError.Wording.english.descriptions.keys where code != .cancelled && code != .shutdown {
+            try await withMock(.failing(code)) { session in
+                let error = try await session.post("stories/7", json: ["a": 1]).failure()
+                #expect(error.url == "http://api.test/v1/stories/7" && error.method == .post, "\(code): \(error)")
+            }
+        }
+    }
+
     @Test func aRequestIsOneLine() async throws {
         try await withStage { session, _ async throws in
             let request = session.request("http://ann:pw@h/x?key=1", method: .post)

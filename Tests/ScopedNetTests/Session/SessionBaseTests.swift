@@ -44,6 +44,15 @@ import Testing
         #expect(recorder.warnings.count == 2 && recorder.warnings.last?.contains("'v2'") == true)
     }
 
+    /// The form of most programs: a session of one line, and an observer added to it.
+    @Test func observersThatComeLaterAreToldOfTheSlash() {
+        let recorder = Recorder()
+        let session = Session("http://h/v1").with { $0.observers.append(recorder) }
+        #expect(recorder.warnings.count == 1 && recorder.warnings.last?.contains("'v1'") == true)
+        _ = session.with { $0.errorBodyBytes = 1 }
+        #expect(recorder.warnings.count == 1)
+    }
+
     @Test(.timeLimit(.minutes(5))) func aRequestThatIsNeverStartedIsSaid() async throws {
         let recorder = Recorder()
         let session = session("http://h/", recorder)

@@ -315,6 +315,72 @@ import Testing
         }
     }
 
+    // MARK: The desk
+
+    private func visitDesk(_ body: (StoriesProgram.DeskModel, LoopbackServer) async throws -> Void) async throws {
+        try await visit {
+            StoriesProgram.deskSession($0.replacing("127.0.0.1", with: "desk.test"), address: "127.0.0.1", hsts: .init())
+        } _: { session, server in
+            try await body(StoriesProgram.DeskModel(session: session), server)
+        }
+    }
+
+    @Test func theDeskSavesAndRenames() async throws {
+        try await visitDesk { desk, server in
+            server.enqueue(.status(503), for: "/v1/stories/7")
+            server.enqueue(ScriptedResponse.json(Self.sea).header("ETag", "\"1\""), for: "/v1/stories/7")
+            for status in [423, 423, 204] { server.enqueue(.status(status), for: "/v1/stories/7") }
+            server.on("/v1/stories/7", .json(Self.sea))
+            try await desk.open()
+            #expect(server.requests.isEmpty, "a connection, and no request")
+            try await desk.save(.init(title: "Sea", isUrgent: true), as: 7)
+            try await desk.rename(7, to: "Lake")
+            let sent = server.requests
+            #expect(sent.map(\.method) == ["PUT", "PUT", "PATCH", "PATCH", "PATCH"] && server.connectionsAccepted == 1)
+            #expect(sent[1].text == #"{"is_urgent":true,"title":"Sea"}"# && sent[1]["host"]?.hasPrefix("desk.test:") == true)
+            #expect(sent[4].text == #"{"edited":"1970-01-01T00:00:00Z","title":"Lake"}"#)
+            let line = try #require(desk.log.first)
+            #expect(line.hasPrefix("200 OK, \(Self.sea.utf8.count) B JSON in ") && line.hasSuffix(" (2 attempts), network"), "\(line)")
+            let error = await #expect(throws: NetworkError.self) { try await desk.save(.init(title: "Sea"), as: 7) }
+            #expect(error?.code == .unacceptableResponse && error?.underlying is StoriesProgram.DeskModel.Unversioned)
+        }
+    }
+
+    @Test func theDeskAsksAndFollows() async throws {
+        try await visitDesk { desk, server in
+            server.on("/v1/stories/7", .ok("published"))
+            server.on("/v1/stories/8", .status(404))
+            server.on("/photo.jpg", .ok("pixels"))
+            server.on("/v1/reports", .status(204))
+            server.on("/v1/changes", .ok("one\ntwo\n\nthree"))
+            #expect(await desk.isPublished(7))
+            #expect(await !desk.isPublished(8))
+            let url = try #require(URL(string: server.url + "/photo.jpg"))
+            #expect(try await desk.photo(url) == Data("pixels".utf8))
+            try await desk.report([String](repeating: "saved", count: 1_000))
+            try await desk.follow()
+            let error = try #require(desk.log.first)
+            #expect(
+                error.hasPrefix("HEAD http://desk.test:") && error.contains("/v1/stories/8: unacceptableStatus: the server answered 404"))
+            #expect(desk.log.dropFirst() == ["one", "two", "", "three"])
+            let sent = server.requests
+            #expect(sent.map(\.method) == ["HEAD", "HEAD", "GET", "POST", "GET"])
+            #expect(sent[3]["content-encoding"] == "gzip" && sent[3].body.count < 1_000)
+        }
+    }
+
+    @Test func aDeskThatIsClosedSavesNoMore() async throws {
+        try await visitDesk { desk, server in
+            server.on("/v1/stories/7", ScriptedResponse.json(Self.sea).stalling(.beforeHead))
+            let saved = Task { try await desk.save(.init(title: "Sea"), as: 7) }
+            try await server.waitForStalls()
+            desk.close()
+            let error = await #expect(throws: NetworkError.self) { try await saved.value }
+            #expect(error?.isCancelled == true && desk.log.isEmpty)
+            try await server.waitForClientsToLeave()
+        }
+    }
+
     // MARK: The daemon
 
     @Test func theDaemonWatchesAndEndsInOrder() async throws {
@@ -329,7 +395,7 @@ import Testing
             server.enqueue(.status(404), for: "/v1/health")
             server.enqueue(ScriptedResponse.json(#"{"healthy": false}"#).stalling(.afterHead), for: "/v1/health")
             let reports = Mutex<[String]>([])
-            let job = WatchProgram.Job(session: session, pause: .milliseconds(1)) { result in
+            let job = WatchProgram.Job(session: session, pause: .milliseconds(1), logger: logger) { result in
                 reports.withLock { reports in
                     switch result {
                     case .success(let healthy): reports.append("\(healthy)")
@@ -354,6 +420,10 @@ import Testing
             let words = "info 3 requests: 2 succeeded, 1 failed (unacceptableStatus 1); 1 retry; "
             #expect(log.lines.contains { $0.hasPrefix(words) }, "\(log.lines)")
             #expect(log.lines.contains { $0.contains("/v1/health") })
+            #expect(
+                log.lines.contains {
+                    $0.hasPrefix("warning GET ") && $0.contains("/v1/health: unacceptableStatus: the server answered 404")
+                })
         }
     }
 }

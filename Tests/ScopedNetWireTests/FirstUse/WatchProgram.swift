@@ -12,6 +12,7 @@ enum WatchProgram {
     struct Job: Service {
         let session: Session
         let pause: Duration
+        let logger: Logger
         let report: @Sendable (Result<Bool, NetworkError>) -> Void
 
         func run() async throws {
@@ -23,6 +24,7 @@ enum WatchProgram {
                     report(.success(health.healthy))
                 } catch {
                     if error.isCancelled { break }
+                    if error.isServerUnreachable { logger.error("the upstream is away: \(error)") } else { logger.warning("\(error)") }
                     report(.failure(error))
                 }
                 _ = await cancelWhenGracefulShutdown { try? await Task.sleep(for: pause) }

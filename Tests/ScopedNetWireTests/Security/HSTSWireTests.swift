@@ -65,6 +65,20 @@ struct HSTSWireTests {
         }
     }
 
+    /// The store is the only thing that both programs have.
+    @Test func theProgramThatIsStartedAgainKnowsIt() async throws {
+        let folder = TemporaryFolder()
+        for url in ["https://a.invalid/", "http://a.invalid/"] {
+            let store = await Session.HSTSStore(StoreConfiguration(directory: folder.path + "/hsts"))
+            try await withStage {
+                $0.hsts = store
+            } _: { stage async throws in
+                #expect(try await text(stage, url) == "secure" && stage.plain.connectionsAccepted == 0)
+            }
+            try await store.flush()
+        }
+    }
+
     @Test func theEndOfItIsHeard() async throws {
         try await withStage { stage async throws in
             try stage.store.add([.init("a.invalid", expiryDate: .now + 1_000)])

@@ -420,6 +420,12 @@ struct VerbFormTests {
                 },
             ]
             try await check(rows, "GET", at: house)
+            let report = Row(.other(type: "application/json", body: #"{"q":"sea"}"#), .bytes) {
+                let body = RequestBody.json(["q": "sea"])
+                return try bytes(
+                    await session.download("a", to: file, method: .post, query: ["q": q], headers: ["X-Key": key], body: body).value())
+            }
+            try await check([report], "POST", at: house)
             #expect(folder.names == ["a"])
         }
     }

@@ -14,7 +14,7 @@ struct DiskHits {
         let store = Store(configuration)
         await store.opened()
         for index in 0..<Self.keys {
-            store.put(NewEntry(key: Self.key(index), metadata: Data(count: 500), body: .data(Data(count: 4096))))
+            store.put(NewStoreEntry(key: Self.key(index), metadata: Data(count: 500), body: .data(Data(count: 4096))))
         }
         try? await store.flush()
         for inFlight in [1, 64] {

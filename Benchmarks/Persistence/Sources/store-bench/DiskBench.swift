@@ -75,7 +75,7 @@ struct DiskBench {
                 do {
                     let writer = store.makeBodyWriter()
                     try writer.write(body)
-                    store.put(NewEntry(key: key, metadata: metadata, body: try writer.finish()))
+                    store.put(NewStoreEntry(key: key, metadata: metadata, body: try writer.finish()))
                     if awaited { try await store.flush() }
                 } catch {
                     fail("\(error)")

@@ -13,7 +13,7 @@ struct MemoryHits {
             let keys = (0..<1000).map { EntryKey(key($0), partition: "account") }
             for key in keys {
                 let ticket = await store.lookup(key).ticket
-                store.put(NewEntry(key: key, metadata: Data(count: 500), body: .data(Data(count: 4096))), ticket: ticket)
+                store.put(NewStoreEntry(key: key, metadata: Data(count: 500), body: .data(Data(count: 4096))), ticket: ticket)
             }
             try? await store.flush()
             for key in keys { _ = await store.lookup(key) }

@@ -13,6 +13,8 @@ public import HTTPTypes
 ///   is read from JSON, by the session's coding. An optional is nil for an empty body. `decoder` is for everything else, and for a `Data` or
 ///   `String` inside of JSON.
 ///
+/// A coder for one call: `body: .json(story, encoder: { … })` writes with it, and `decoder: .json(Story.self, decoder: { … })` reads.
+///
 /// Where a value is read from JSON, `Accept: application/json` is sent, unless the request or the session has a field of its own.
 extension Session {
     // MARK: Without a body

@@ -67,7 +67,7 @@ public final class Session: Sendable {
         let known = adapters
         session.adapterList.withLock { $0 = known }
         session.adapterCount.store(known.count, ordering: .releasing)
-        session.warn(after: configuration.baseURL)
+        session.warn(after: configuration.observers.isEmpty ? nil : configuration.baseURL)
         return session
     }
 

@@ -61,7 +61,7 @@ package final class TransportLink: Sendable {
     }
 
     /// Whose reach a request to this URL needs; empty when it stays on this machine.
-    package func targets(of url: RequestURL) -> [Target] {
+    package func targets(of url: RequestURL) -> [NetworkPath.Target] {
         let proxy = proxy(for: url)
         let (host, port) = overrides.destination(host: url.host, port: url.port) ?? (url.host, url.port)
         let hosts = (proxy == nil ? overrides.addresses(host: host, port: port) : nil) ?? [host]

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 import SystemSupport
 
-/// What the store holds under a key, in one variant. A value: it stays as it was read, whatever becomes of the store.
-public struct Entry: Sendable {
+/// A value of the store, with its key and variant. A value: it stays as it was read, whatever becomes of the store.
+public struct StoreEntry: Sendable {
     /// The key it is stored under.
     public let key: EntryKey
     /// Tells several entries of one key from each other; empty where there is but one.
@@ -20,7 +20,7 @@ public struct Entry: Sendable {
     /// Changes with each `put`, and not with `update`.
     let generation: Int64
     var placement = EntryPlacement.memoryAndDisk
-    /// Gone when the metadata changes, or memory has no room for the entry.
+    /// Gone when the metadata changes, or the entry leaves memory.
     package let note = EntryNote()
 
     /// The bytes it takes in memory, its share of the tables included.
@@ -28,24 +28,24 @@ public struct Entry: Sendable {
         key.byteCount + variant.utf8.count + metadata.count + (body.data?.count ?? 0) + 256
     }
 
-    func replacing(_ update: MetadataUpdate) -> Entry {
-        Entry(
+    func replacing(_ update: MetadataUpdate) -> StoreEntry {
+        StoreEntry(
             key: key, variant: variant, metadata: update.metadata, body: body, storedAt: storedAt, freshUntil: update.freshUntil,
             isRevalidatable: update.isRevalidatable, generation: generation, placement: placement)
     }
 }
 
-/// Where an entry is kept.
+/// The places of an entry: memory, the disk, or both.
 public enum EntryPlacement: Sendable, Hashable {
-    /// In memory for as long as there is room, and on disk.
+    /// In memory until others need the space, and on disk.
     case memoryAndDisk
-    /// Never on disk. It is gone when memory has no room for it, and with the process; its body must not be in a file.
+    /// Never on disk. It is gone when others need the memory, and with the process; its body must not be in a file.
     case memory
     /// Not in memory until it is read for the first time.
     case disk
 }
 
-/// What a user has made of an entry's metadata, so that it need be made once for as long as memory has the entry.
+/// A value that a user has made of an entry's metadata, so that it need be made once for as long as memory has the entry.
 package final class EntryNote: Sendable {
     private let value = Lock<(any Sendable)?>(nil)
 
@@ -53,7 +53,7 @@ package final class EntryNote: Sendable {
     package func value<Value: Sendable>(_ make: () -> Value?) -> Value? {
         if let known = value.withLock({ $0 }) as? Value { return known }
         guard let made = make() else { return nil }
-        // What was there is let go of outside the lock.
+        // The former value is let go of outside the lock.
         _ = value.withLock { value in
             defer { value = made }
             return value
@@ -62,8 +62,8 @@ package final class EntryNote: Sendable {
     }
 }
 
-/// What to store.
-public struct NewEntry: Sendable {
+/// A value to store.
+public struct NewStoreEntry: Sendable {
     /// The key to store it under.
     public var key: EntryKey
     /// The variant within the key; empty where there is but one.
