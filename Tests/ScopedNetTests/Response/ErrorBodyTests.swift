@@ -94,7 +94,8 @@ import Testing
     @Test func aStatusHasItsOwnSentence() {
         #expect(wording.description(of: .unacceptableStatus, status: 404, serverMessage: nil) == "This does not exist on the server.")
         #expect(wording.suggestion(for: .unacceptableStatus, status: 401) == "Sign in again.")
-        #expect(wording.suggestion(for: .unacceptableStatus, status: 404) == nil)
+        #expect(wording.suggestion(for: .unacceptableStatus, status: 404) == "Check the path of the address.")
+        #expect(wording.suggestion(for: .unacceptableStatus, status: 418) == nil)
         // The status of a response that was refused for another reason says nothing.
         #expect(wording.description(of: .decodingFailed, status: 404, serverMessage: nil) == wording.descriptions[.decodingFailed])
     }
