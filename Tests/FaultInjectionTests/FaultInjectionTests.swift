@@ -107,4 +107,6 @@ enum MainPath: String, CaseIterable, Codable, Sendable {
 
     var isSecure: Bool { self == .http2 }
     var hasStore: Bool { self == .storedPictures }
+    /// From one failing call to the next, by default: a path of many hundred calls is tried at fewer of them.
+    var step: Int { self == .storedPictures ? 17 : self == .pictures ? 7 : 5 }
 }

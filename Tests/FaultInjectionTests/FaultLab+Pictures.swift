@@ -109,7 +109,8 @@ extension FaultLab {
     private func loadAll(_ images: ImageLoader) async -> Result<Void, NetworkError> {
         do throws(NetworkError) {
             for picture in FaultPicture.all { try await load(ImageRequest("\(setting.url)/\(picture.name)"), picture.width, by: images) }
-            try await load(ImageRequest("\(setting.url)/a.bmp", size: PixelSize(40, 40)), 40, by: images)
+            let round = ImageRequest("\(setting.url)/a.bmp", size: PixelSize(40, 40), mode: .fill, processors: [.circle])
+            try await load(round, 40, by: images)
             return .success(())
         } catch {
             return .failure(error)

@@ -49,7 +49,7 @@ final class FaultLab {
         var failures: [String: Int] = [:]
         var errors: [String: Int] = [:]
         var recovered = 0
-        let sample = FaultSample.ofThisRun()
+        let sample = FaultSample.ofThisRun(step: setting.path.step)
         for number in sample.numbers(from: setting.first, through: count) {
             let result = try await take(failing: number)
             guard let name = result.failed else { continue }

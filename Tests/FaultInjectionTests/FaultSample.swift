@@ -1,15 +1,15 @@
 import Foundation
 
-/// The calls of a path that fail, one in each round: all of them with `SCOPEDNET_SOAK=1`, else every fifth, from a first one that
-/// differs from run to run.
+/// The calls of a path that fail, one in each round: all of them with `SCOPEDNET_SOAK=1`, else every fifth (of a long path
+/// fewer), from a first one that differs from run to run.
 struct FaultSample {
     /// From one failing call to the next.
     let step: Int
     /// Of the first failing call, behind the first that may fail; less than `step`.
     let offset: Int
 
-    static func ofThisRun() -> FaultSample {
-        let step = ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1" ? 1 : 5
+    static func ofThisRun(step usual: Int = 5) -> FaultSample {
+        let step = ProcessInfo.processInfo.environment["SCOPEDNET_SOAK"] == "1" ? 1 : usual
         return FaultSample(step: step, offset: .random(in: 0..<step))
     }
 
