@@ -139,6 +139,15 @@ var targets: [Target] = [
         ] + (leanBuild ? [] : ["scopednet-decoder"]),
         // A helper with limits of memory and system calls has no room for a sanitizer.
         exclude: ["Fixtures"] + (leanBuild ? ["Isolation"] : []), swiftSettings: settings),
+    // Requests bound to what a person sees, for any toolkit: without C.
+    .target(name: "ScopedNetViews", dependencies: ["ScopedNet", "ScopedNetImages", "SystemSupport"], swiftSettings: settings),
+    .testTarget(
+        name: "ScopedNetViewsTests",
+        dependencies: [
+            "CleanSlate", "ScopedNet", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews", "SystemSupport",
+            .product(name: "HTTPTypes", package: "swift-http-types"),
+        ],
+        swiftSettings: settings),
     .testTarget(
         name: "ThreadSafetyTests",
         dependencies: ["CleanSlate", "ScopedNet", "ScopedNetEndpoints", "ScopedNetImages", "ScopedNetTesting", "SystemSupport"],
@@ -151,6 +160,7 @@ if !leanBuild {
         .library(name: "ScopedNetService", targets: ["ScopedNetService"]),
         .library(name: "ScopedNetEndpoints", targets: ["ScopedNetEndpoints"]),
         .library(name: "ScopedNetImages", targets: ["ScopedNetImages"]),
+        .library(name: "ScopedNetViews", targets: ["ScopedNetViews"]),
         .executable(name: "scopednet-decoder", targets: ["scopednet-decoder"]),
         .library(name: "ScopedNetTracing", targets: ["ScopedNetTracing"]),
         .library(name: "ScopedNetMetrics", targets: ["ScopedNetMetrics"]),
