@@ -34,6 +34,8 @@ final class FollowedRun: Cancellable {
 
     // No `Run`: a request that is cancelled on release is counted by its handles.
     private let id: UInt64
+    /// News from before are in the status of the run, and would be told out of turn.
+    private let start = ContinuousClock.now
     private let observer: ViewObserver?
     private let state: Lock<State>
 
@@ -55,7 +57,11 @@ final class FollowedRun: Cancellable {
     }
 
     /// Tells on the main actor, never from within. Any thread.
-    func send(_ update: RunUpdate) {
+    func send(_ update: RunUpdate, at time: ContinuousClock.Instant) {
+        if time >= start { send(update) }
+    }
+
+    private func send(_ update: RunUpdate) {
         DeliveryLane.main.enqueue(
             .work { [self] in
                 let tell = state.withLock { $0.tell }

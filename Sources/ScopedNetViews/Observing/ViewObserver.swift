@@ -39,7 +39,7 @@ public final class ViewObserver: RequestObserver {
             let changes = step.map { state.active.take($0, of: id) } ?? false
             return (update == nil ? [] : state.followers[id] ?? [], changes ? Array(state.listeners.values) : [])
         }
-        if let update { for follower in followers { follower.send(update) } }
+        if let update { for follower in followers { follower.send(update, at: event.time) } }
         for listener in listeners { listener.call() }
     }
 
