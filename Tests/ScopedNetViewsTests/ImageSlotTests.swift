@@ -2,10 +2,11 @@ import CleanSlate
 import FoundationEssentials
 import HTTPTypes
 import ScopedNet
-import ScopedNetImages
 import ScopedNetTesting
 import ScopedNetViews
 import Testing
+
+@testable import ScopedNetImages
 
 /// The picture of one view: what is shown at which moment, and what is called.
 @MainActor @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct ImageSlotTests {
@@ -39,6 +40,21 @@ import Testing
         second.respond(ViewTest.reply(red: 2))
         await test.settle()
         #expect(view.log == ["none", "none", "2"])
+        await test.end()
+    }
+
+    /// A view that has another size now does not fetch the file again. UI-1.
+    @Test func anotherSizeOfAFileKeepsItsTransfer() async throws {
+        let test = ViewTest()
+        let view = PictureView(test.images)
+        view.slot?.bind(ImageBinding(ImageRequest("a.bmp", size: PixelSize(2, 2))))
+        await test.mock.waitForExchanges(1)
+        view.slot?.bind(ImageBinding(ImageRequest("a.bmp", size: PixelSize(3, 3)), placeholder: .keep))
+        await eventually { test.images.fileWaiters == 2 }
+        #expect(!test.mock.exchanges[0].isCancelled)
+        await test.mock.exchange(0).respond(ViewTest.reply(red: 1, 8, 8))
+        await test.settle()
+        #expect(view.log == ["none", "1"] && test.mock.exchanges.count == 1)
         await test.end()
     }
 
@@ -280,6 +296,17 @@ import Testing
         #expect(bag.count == 1)
         bag.end()
         await test.end()
+    }
+
+    @Test func manySizesOfAFileLeaveNothing() async throws {
+        let test = ViewTest()
+        let view = PictureView(test.images)
+        for side in 1...1_000 { view.slot?.bind(ImageBinding(ImageRequest("a.bmp", size: PixelSize(side, side)), placeholder: .keep)) }
+        await test.mock.waitForExchanges(1)
+        #expect(test.images.waiterCount <= 2)
+        view.slot?.cancel()
+        await test.end()
+        #expect(view.log.isEmpty && test.images.waiterCount == 0)
     }
 
     @Test func bindingAgainAndAgainLeavesNothing() async throws {

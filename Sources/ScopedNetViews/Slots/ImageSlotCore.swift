@@ -1,5 +1,6 @@
 import ScopedNet
 import ScopedNetImages
+import SystemSupport
 
 /// One picture of a view: at most one load, whose result is the only one that is shown.
 @MainActor final class ImageSlotCore<Target: AnyObject> {
@@ -49,12 +50,18 @@ import ScopedNetImages
             work.cancel()
             return show(found, load, in: target)
         }
-        guard let number = work.begin(load) else { return }
+        let isSameFile = work.content?.key.url == key.url
+        guard let (number, former) = work.replace(load) else { return }
+        if !isSameFile { former?.cancel() }
         // One that is stale is shown until the new one is there.
         if let found { display(target, found.image, false) } else { show(binding.placeholder, in: target, display) }
         // The view may have asked for another meanwhile.
-        guard work.content(of: number) != nil else { return }
-        start(request, number, showsPreviews: binding.showsPreviews, fileID, line)
+        guard work.content(of: number) != nil else {
+            former?.cancel()
+            return
+        }
+        let receipt = start(request, number, showsPreviews: binding.showsPreviews, fileID, line)
+        work.set(ReceiptEnd(receipt, behind: isSameFile ? former : nil), of: number)
     }
 
     /// The load goes on for the closures of the new binding.
@@ -63,14 +70,16 @@ import ScopedNetImages
         work.withWork { ($0 as? ReceiptEnd)?.receipt.setPriority(priority) }
     }
 
-    private func start(_ request: ImageRequest, _ number: UInt64, showsPreviews: Bool, _ fileID: StaticString, _ line: Int) {
+    private func start(
+        _ request: ImageRequest, _ number: UInt64, showsPreviews: Bool, _ fileID: StaticString, _ line: Int
+    ) -> ImageReceipt {
         var call = loader.load(request)
             .onResponse(for: self) { core, response in core.succeeded(response, number) }
             .onFailure(for: self) { core, error in core.failed(error, number) }
             .onProgress(for: self) { core, progress in core.progressed(progress, number) }
             .onEnd(for: self) { core, _ in _ = core.work.end(number) }
         if showsPreviews { call = call.onPreview(for: self) { core, image in core.preview(image, number) } }
-        work.set(ReceiptEnd(receipt: call.start(fileID: fileID, line: line)), of: number)
+        return call.start(fileID: fileID, line: line)
     }
 
     // MARK: The load tells
@@ -87,6 +96,7 @@ import ScopedNetImages
 
     private func progressed(_ progress: TransferProgress, _ number: UInt64) {
         guard let load = work.content(of: number), let target else { return }
+        work.withWork { ($0 as? ReceiptEnd)?.joined() }
         load.binding.onProgress?(target, progress)
     }
 
@@ -110,8 +120,33 @@ import ScopedNetImages
     }
 }
 
-/// Ends a load by its receipt.
-private struct ReceiptEnd: Cancellable {
+/// Ends a load by its receipt, and the load before, which may be of the same file in another size: that one holds the transfer until this one has joined it,
+/// as its progress tells, or has ended.
+private final class ReceiptEnd: Cancellable {
     let receipt: ImageReceipt
-    func cancel() { receipt.cancel() }
+    private let former: Lock<(any Cancellable)?>
+
+    init(_ receipt: ImageReceipt, behind former: (any Cancellable)?) {
+        self.receipt = receipt
+        // Of three the first holds the transfer, and the second is not needed.
+        let first = (former as? ReceiptEnd)?.takeFormer()
+        self.former = Lock(first ?? former)
+        if first != nil { former?.cancel() }
+    }
+
+    deinit { joined() }
+
+    func joined() { takeFormer()?.cancel() }
+
+    func cancel() {
+        receipt.cancel()
+        joined()
+    }
+
+    private func takeFormer() -> (any Cancellable)? {
+        former.withLock { former in
+            defer { former = nil }
+            return former
+        }
+    }
 }

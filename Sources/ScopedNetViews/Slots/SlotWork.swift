@@ -22,14 +22,22 @@ final class SlotWork<Content: Sendable>: Cancellable {
     ///
     /// - Returns: the number of the work; nil where the bag has ended.
     func begin(_ content: Content) -> UInt64? {
-        let (number, former) = state.withLock { state -> (UInt64?, State) in
-            guard !state.isEnded else { return (nil, State()) }
+        guard let (number, former) = replace(content) else { return nil }
+        former?.cancel()
+        return number
+    }
+
+    /// Replaces the work, of which nothing counts any more.
+    ///
+    /// - Returns: the number of the work, and the former one for the caller to cancel; nil where the bag has ended.
+    func replace(_ content: Content) -> (number: UInt64, former: (any Cancellable)?)? {
+        let former = state.withLock { state -> State? in
+            guard !state.isEnded else { return nil }
             let former = state
             state = State(number: former.number + 1, content: content)
-            return (state.number, former)
+            return former
         }
-        former.work?.cancel()
-        return number
+        return former.map { ($0.number + 1, $0.work) }
     }
 
     /// Keeps what cancels the work, which may have ended or been replaced by now.

@@ -27,11 +27,12 @@ public import ScopedNetImages
         self.cores = cores
     }
 
-    /// Returns true while the picture of a slot is loading.
+    /// Looks at the load of one slot.
     ///
     /// - Parameters:
     ///   - state: a state; a combination stands for `normal`. Default: `normal`.
     ///   - layer: the place of the picture. Default: `image`.
+    /// - Returns: true while its picture is loading.
     public func isLoading(for state: ControlState = .normal, on layer: ControlLayer = .image) -> Bool {
         core(state, layer)?.isLoading == true
     }
