@@ -146,8 +146,8 @@ var targets: [Target] = [
         dependencies: [
             "CleanSlate", "ScopedNet", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews", "SystemSupport",
             .product(name: "HTTPTypes", package: "swift-http-types"),
-        ],
-        swiftSettings: settings),
+        ] + (leanBuild ? [] : ["ScopedNetService"]),
+        exclude: leanBuild ? ["Systemd"] : [], swiftSettings: settings),
     .testTarget(
         name: "ThreadSafetyTests",
         dependencies: ["CleanSlate", "ScopedNet", "ScopedNetEndpoints", "ScopedNetImages", "ScopedNetTesting", "SystemSupport"],
