@@ -7,19 +7,25 @@ import Testing
 
 /// Views in a terminal, and in a file.
 @MainActor @Suite(.leavesNothing) struct TerminalViewTests {
+    @MainActor private final class Recorder {
+        var bytes: [UInt8] = []
+    }
+
     /// The bytes that were written, with escapes in words.
     @MainActor private final class Screen {
-        private var bytes: [UInt8] = []
-        private(set) var output: TerminalOutput!
+        private let recorder = Recorder()
+        let output: TerminalOutput
 
         init(isTerminal: Bool = true, _ capability: TerminalPicture.Capability = .plain) {
-            output = TerminalOutput(isTerminal: isTerminal, capability: capability, columns: 40, rows: 10) { [unowned self] in bytes += $0 }
+            output = TerminalOutput(isTerminal: isTerminal, capability: capability, columns: 40, rows: 10) { [recorder] in
+                recorder.bytes += $0
+            }
         }
 
         /// Takes what was written since the last time.
         func take() -> String {
-            defer { bytes = [] }
-            var text = String(decoding: bytes, as: UTF8.self)
+            defer { recorder.bytes = [] }
+            var text = String(decoding: recorder.bytes, as: UTF8.self)
             for (escape, word) in [("\u{1B}[K", "<K>"), ("\u{1B}[J", "<J>"), ("\u{1B}[", "<"), ("\r", "<CR>"), ("\n", "<LF>")] {
                 text = text.split(separator: escape, omittingEmptySubsequences: false).joined(separator: word)
             }
