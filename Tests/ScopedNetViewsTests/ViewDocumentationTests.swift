@@ -71,13 +71,13 @@ import Testing
     }
 
     @Test @MainActor func aPageShowsItsDownload() async throws {
-        let test = ViewTest(unanswered: .fail)
-        test.mock.on("image.iso", .ok("1234"))
+        let test = ViewTest()
         test.mock.on("help", .ok("<p>"))
         var text = ""
         let output = TerminalOutput(isTerminal: false) { text += String(decoding: $0, as: UTF8.self) }
         let page = DownloadPage(output)
         page.load(test.session)
+        await test.mock.exchange(0).respond(.ok("1234"))
         await test.settle()
         await eventually { text == "image.iso 100 %\n" }
         let view = PageView()
