@@ -309,6 +309,37 @@ import Testing
         #expect(view.log.isEmpty && test.images.waiterCount == 0)
     }
 
+    /// Cancels and ends of bags may come on any thread, at any moment of a binding.
+    @Test func cancelsOnOtherThreadsLeaveNothing() async throws {
+        let test = ViewTest(unanswered: .fail)
+        for number in 0..<4 { test.mock.on("\(number).bmp", ViewTest.reply(red: UInt8(number), cacheControl: "no-store")) }
+        for _ in 0..<40 {
+            let view = PictureView(test.images)
+            let (slot, bag) = (try #require(view.slot), view.bag)
+            async let cancels: Void = cancel(slot, 20)
+            for number in 0..<20 {
+                slot.bind(ImageBinding(ImageRequest("\(number % 4).bmp"), placeholder: .keep))
+                if number.isMultiple(of: 5) { await Task.yield() }
+            }
+            await cancels
+            await end(bag)
+            #expect(!slot.isLoading)
+            let shown = view.log
+            await test.settle()
+            #expect(view.log == shown)
+        }
+        await test.end()
+    }
+
+    @concurrent private func cancel(_ slot: ImageSlot<PictureView>, _ count: Int) async {
+        for _ in 0..<count {
+            slot.cancel()
+            await Task.yield()
+        }
+    }
+
+    @concurrent private func end(_ bag: DeallocBag) async { bag.end() }
+
     @Test func bindingAgainAndAgainLeavesNothing() async throws {
         let test = ViewTest(unanswered: .fail)
         test.mock.on("last.bmp", ViewTest.reply(red: 3))

@@ -183,6 +183,22 @@ import Testing
     }
 
     /// ACT-3.
+    @Test func theActionMaySwitchTheIndicator() async throws {
+        let (test, clock) = (ViewTest(), ManualClock())
+        let (indicator, log) = make(test, clock)
+        let spinner = StatusView()
+        indicator.attach(spinner)
+        indicator.action = { [weak indicator] isVisible in
+            log.changes.append(isVisible)
+            if isVisible { indicator?.isEnabled = false }
+        }
+        indicator.increment()
+        indicator.isEnabled = true
+        #expect(log.changes == [true, false] && !indicator.isVisible && spinner.log.last == "idle")
+        await test.end()
+    }
+
+    /// ACT-3.
     @Test func anIndicatorThatGoesEndsItsStreamsAndItsTimer() async throws {
         let (test, clock) = (ViewTest(), ManualClock())
         var made: NetworkActivityIndicator? = NetworkActivityIndicator(test.views, timing: clock)

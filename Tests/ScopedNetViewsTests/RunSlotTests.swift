@@ -308,6 +308,30 @@ import Testing
         await test.end()
     }
 
+    /// Runs end, and slots are cancelled, on any thread at any moment of a binding.
+    @Test func endsOnOtherThreadsLeaveNothing() async throws {
+        let test = ViewTest(unanswered: .fail)
+        test.mock.on("a", .ok("1234").inPieces(of: 1))
+        for round in 0..<100 {
+            let view = StatusView()
+            let (bar, spinner) = (ProgressSlot(for: view), BusySlot(for: view))
+            let run = test.session.get("a").start()
+            for _ in 0..<round % 10 { await Task.yield() }
+            bar.bind(run)
+            spinner.bind(run)
+            if round.isMultiple(of: 3) { await cancel(run) }
+            if round.isMultiple(of: 4) { await cancel(bar) }
+            await test.settle()
+            await eventually { !bar.isFollowing && !spinner.isFollowing }
+            #expect(view.log.last { $0 == "busy" || $0 == "idle" } == "idle")
+        }
+        await test.end()
+        #expect(test.views.followerCount == 0)
+    }
+
+    @concurrent private func cancel(_ run: Run) async { run.cancel() }
+    @concurrent private func cancel(_ slot: ProgressSlot<StatusView>) async { slot.cancel() }
+
     @Test func fractionsAreCutToTheirRange() {
         #expect([-1, 0.5, 7, .nan].map { ProgressValue($0).fraction } == [0, 0.5, 1, 0])
         #expect(ProgressValue(nil) == .indeterminate)

@@ -137,8 +137,9 @@ package import ScopedNet
     private func timerFired(_ number: Int) { perform(state.timerFired(number)) }
 
     private func tell(_ isVisible: Bool) {
+        // Those who are told may switch the indicator; the change that follows from that has been told by then.
         action?(isVisible)
-        for view in views { view()?.setBusy(isVisible) }
-        for stream in streams.values { stream.yield(isVisible) }
+        for view in views where state.isVisible == isVisible { view()?.setBusy(isVisible) }
+        for stream in streams.values where state.isVisible == isVisible { stream.yield(isVisible) }
     }
 }
