@@ -89,6 +89,34 @@ import Testing
         await test.end()
     }
 
+    /// Events that wait for the delivery queue are older than the binding, which has looked at the run itself. UI-3.
+    @Test func newsFromBeforeTheBindingAreNotTold() async throws {
+        let executor = ManualExecutor()
+        let test = ViewTest { $0.use(executor) }
+        let view = StatusView()
+        let slot = BusySlot(for: view)
+        let run = test.session.get("a").start()
+        await test.mock.waitForExchanges(1)
+        run.suspend()
+        run.resume()
+        slot.bind(run)
+        executor.runAll()
+        await mainQueue()
+        #expect(view.log == ["busy"])
+        run.suspend()
+        executor.runAll()
+        await mainQueue()
+        #expect(view.log == ["busy", "idle"])
+        run.cancel()
+        await eventually {
+            executor.runAll()
+            return test.session.agent.runs().isEmpty
+        }
+        await test.end()
+        // The end of the attempt, of which nobody is told.
+        executor.runAll()
+    }
+
     /// UI-4.
     @Test func aListFollowsARunningRunAlone() async throws {
         let test = ViewTest()
