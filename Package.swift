@@ -13,13 +13,15 @@ let settings: [SwiftSetting] = [
 // What is built besides the products, by variables of the environment, as only who works on the library wants it: a package that depends on this
 // one, and a plain `swift test` here, fetch swift-http-types, swift-log and GRDB alone.
 //
-//   SCOPEDNET_ALL=1    every test target, the demos and the tools of the project; all traits are on by default
+//   SCOPEDNET_ALL=1    every test target but those of toolkits, the demos and the tools of the project; their traits are on by default
 //   SCOPEDNET_DEMO=1   the demo, with the plain half of its server
 //   SCOPEDNET_TESTS=A  of the test targets A alone, or several with commas between
 //   SCOPEDNET_LEAN=1   the library and its race tests, for `Scripts/test` under sanitizers, and the fuzzers
+//   SCOPEDNET_VIEWS=1  the tests of the toolkits, for `Scripts/test-views`, with the trait GLib
 func isSet(_ variable: String) -> Bool { Context.environment[variable] == "1" }
 let leanBuild = isSet("SCOPEDNET_LEAN")
 let buildsAll = isSet("SCOPEDNET_ALL") && !leanBuild
+let buildsViews = isSet("SCOPEDNET_VIEWS") && !leanBuild
 let wantedTests = Context.environment["SCOPEDNET_TESTS"]?.split(separator: ",").map(String.init)
 let buildsDemo = buildsAll || (isSet("SCOPEDNET_DEMO") && !leanBuild)
 
@@ -240,6 +242,24 @@ if !leanBuild {
     ]
 }
 
+// Toolkits of the desktop. Their traits are off by default, and without them the targets are empty: nobody else needs their headers.
+if !leanBuild {
+    products += [
+        .library(name: "GLibMainLoop", targets: ["GLibMainLoop"]),
+    ]
+    targets += [
+        // The private functions of libdispatch that the main loop of another library needs.
+        .target(name: "CMainQueue"),
+        .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .target(
+            name: "GLibMainLoop",
+            dependencies: [
+                .target(name: "CGLib", condition: .when(traits: ["GLib"])), .target(name: "CMainQueue", condition: .when(traits: ["GLib"])),
+            ],
+            swiftSettings: settings),
+    ]
+}
+
 if buildsDemo {
     targets += [
         .executableTarget(
@@ -374,6 +394,18 @@ if buildsAll {
     ]
 }
 
+// A process whose main thread is GLib's own: `swift test` has the main thread of its processes for itself.
+if buildsViews && !buildsAll {
+    targets += [
+        .executableTarget(name: "GLibProbe", dependencies: ["GLibMainLoop", "CGLib"], path: "Tests/GLibProbe", swiftSettings: settings),
+        .executableTarget(
+            name: "GLibRefusalProbe", dependencies: ["GLibMainLoop"], path: "Tests/GLibRefusalProbe", swiftSettings: settings),
+        .target(name: "TestProcesses", dependencies: ["CNetlink"], path: "Tests/TestProcesses", swiftSettings: settings),
+        .testTarget(
+            name: "GLibMainLoopTests", dependencies: ["GLibProbe", "GLibRefusalProbe", "TestProcesses"], swiftSettings: settings),
+    ]
+}
+
 // A change that breaks a fuzzer shows in the full build; its corpus is for the sanitizers.
 if buildsAll || (leanBuild && wantedTests == nil) {
     targets.append(
@@ -416,6 +448,8 @@ if buildsAll {
     ])
 }
 
+if buildsViews { defaultTraits.formUnion(["GLib"]) }
+
 let package = Package(
     name: "ScopedNet",
     products: products,
@@ -428,6 +462,7 @@ let package = Package(
         .trait(name: "Tracing", description: "The spans of ScopedNetTracing (needs swift-distributed-tracing)."),
         .trait(name: "Metrics", description: "The metrics of ScopedNetMetrics (needs swift-metrics)."),
         .trait(name: "Images", description: "JPEG, PNG and WebP in ScopedNetImages (needs libjpeg-dev, libpng-dev and libwebp-dev)."),
+        .trait(name: "GLib", description: "The main queue under GLib, in GLibMainLoop (needs libglib2.0-dev)."),
         .trait(name: "TestServer", description: "The loopback server of ScopedNetTestServer (needs swift-nio)."),
         .trait(
             name: "TestServerTLS", description: "TLS and HTTP/2 in ScopedNetTestServer (needs swift-nio-ssl and swift-nio-http2).",
