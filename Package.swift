@@ -17,7 +17,7 @@ let settings: [SwiftSetting] = [
 //   SCOPEDNET_DEMO=1   the demo, with the plain half of its server
 //   SCOPEDNET_TESTS=A  of the test targets A alone, or several with commas between
 //   SCOPEDNET_LEAN=1   the library and its race tests, for `Scripts/test` under sanitizers, and the fuzzers
-//   SCOPEDNET_VIEWS=1  the tests of the toolkits, for `Scripts/test-views`, with the trait GLib
+//   SCOPEDNET_VIEWS=1  the tests of the toolkits, for `Scripts/test-views`, with the traits GLib and GTK
 func isSet(_ variable: String) -> Bool { Context.environment[variable] == "1" }
 let leanBuild = isSet("SCOPEDNET_LEAN")
 let buildsAll = isSet("SCOPEDNET_ALL") && !leanBuild
@@ -246,6 +246,7 @@ if !leanBuild {
 if !leanBuild {
     products += [
         .library(name: "GLibMainLoop", targets: ["GLibMainLoop"]),
+        .library(name: "ScopedNetGTK", targets: ["ScopedNetGTK"]),
     ]
     targets += [
         // The private functions of libdispatch that the main loop of another library needs.
@@ -255,6 +256,14 @@ if !leanBuild {
             name: "GLibMainLoop",
             dependencies: [
                 .target(name: "CGLib", condition: .when(traits: ["GLib"])), .target(name: "CMainQueue", condition: .when(traits: ["GLib"])),
+            ],
+            swiftSettings: settings),
+        .systemLibrary(name: "CGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+        .target(
+            name: "ScopedNetGTK",
+            dependencies: [
+                "ScopedNet", "ScopedNetImages", "ScopedNetViews",
+                .target(name: "CGTK", condition: .when(traits: ["GTK"])),
             ],
             swiftSettings: settings),
     ]
@@ -397,6 +406,11 @@ if buildsAll {
 // A process whose main thread is GLib's own: `swift test` has the main thread of its processes for itself.
 if buildsViews && !buildsAll {
     targets += [
+        .executableTarget(
+            name: "GTKProbe",
+            dependencies: ["CGTK", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews"],
+            path: "Tests/GTKProbe", swiftSettings: settings),
+        .testTarget(name: "ScopedNetGTKTests", dependencies: ["GTKProbe", "TestProcesses"], swiftSettings: settings),
         .executableTarget(name: "GLibProbe", dependencies: ["GLibMainLoop", "CGLib"], path: "Tests/GLibProbe", swiftSettings: settings),
         .executableTarget(
             name: "GLibRefusalProbe", dependencies: ["GLibMainLoop"], path: "Tests/GLibRefusalProbe", swiftSettings: settings),
@@ -448,7 +462,7 @@ if buildsAll {
     ])
 }
 
-if buildsViews { defaultTraits.formUnion(["GLib"]) }
+if buildsViews { defaultTraits.formUnion(["GLib", "GTK"]) }
 
 let package = Package(
     name: "ScopedNet",
@@ -462,6 +476,7 @@ let package = Package(
         .trait(name: "Tracing", description: "The spans of ScopedNetTracing (needs swift-distributed-tracing)."),
         .trait(name: "Metrics", description: "The metrics of ScopedNetMetrics (needs swift-metrics)."),
         .trait(name: "Images", description: "JPEG, PNG and WebP in ScopedNetImages (needs libjpeg-dev, libpng-dev and libwebp-dev)."),
+        .trait(name: "GTK", description: "The widgets of ScopedNetGTK (needs libgtk-4-dev).", enabledTraits: ["GLib"]),
         .trait(name: "GLib", description: "The main queue under GLib, in GLibMainLoop (needs libglib2.0-dev)."),
         .trait(name: "TestServer", description: "The loopback server of ScopedNetTestServer (needs swift-nio)."),
         .trait(
