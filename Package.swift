@@ -17,7 +17,7 @@ let settings: [SwiftSetting] = [
 //   SCOPEDNET_DEMO=1   the demo, with the plain half of its server
 //   SCOPEDNET_TESTS=A  of the test targets A alone, or several with commas between
 //   SCOPEDNET_LEAN=1   the library and its race tests, for `Scripts/test` under sanitizers, and the fuzzers
-//   SCOPEDNET_VIEWS=1  the tests of the toolkits, for `Scripts/test-views`, with the traits GLib and GTK
+//   SCOPEDNET_VIEWS=1  the tests of the toolkits, for `Scripts/test-views`, with the traits GLib, GTK and WebKit
 func isSet(_ variable: String) -> Bool { Context.environment[variable] == "1" }
 let leanBuild = isSet("SCOPEDNET_LEAN")
 let buildsAll = isSet("SCOPEDNET_ALL") && !leanBuild
@@ -247,6 +247,7 @@ if !leanBuild {
     products += [
         .library(name: "GLibMainLoop", targets: ["GLibMainLoop"]),
         .library(name: "ScopedNetGTK", targets: ["ScopedNetGTK"]),
+        .library(name: "ScopedNetWebKit", targets: ["ScopedNetWebKit"]),
     ]
     targets += [
         // The private functions of libdispatch that the main loop of another library needs.
@@ -265,6 +266,11 @@ if !leanBuild {
                 "ScopedNet", "ScopedNetImages", "ScopedNetViews",
                 .target(name: "CGTK", condition: .when(traits: ["GTK"])),
             ],
+            swiftSettings: settings),
+        .systemLibrary(name: "CWebKit", pkgConfig: "webkitgtk-6.0", providers: [.apt(["libwebkitgtk-6.0-dev"])]),
+        .target(
+            name: "ScopedNetWebKit",
+            dependencies: ["ScopedNetGTK", "ScopedNetViews", .target(name: "CWebKit", condition: .when(traits: ["WebKit"]))],
             swiftSettings: settings),
     ]
 }
@@ -410,7 +416,12 @@ if buildsViews && !buildsAll {
             name: "GTKProbe",
             dependencies: ["CGTK", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews"],
             path: "Tests/GTKProbe", swiftSettings: settings),
+        .executableTarget(
+            name: "WebKitProbe",
+            dependencies: ["CWebKit", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetViews", "ScopedNetWebKit"],
+            path: "Tests/WebKitProbe", swiftSettings: settings),
         .testTarget(name: "ScopedNetGTKTests", dependencies: ["GTKProbe", "TestProcesses"], swiftSettings: settings),
+        .testTarget(name: "ScopedNetWebKitTests", dependencies: ["WebKitProbe", "TestProcesses"], swiftSettings: settings),
         .executableTarget(name: "GLibProbe", dependencies: ["GLibMainLoop", "CGLib"], path: "Tests/GLibProbe", swiftSettings: settings),
         .executableTarget(
             name: "GLibRefusalProbe", dependencies: ["GLibMainLoop"], path: "Tests/GLibRefusalProbe", swiftSettings: settings),
@@ -462,7 +473,7 @@ if buildsAll {
     ])
 }
 
-if buildsViews { defaultTraits.formUnion(["GLib", "GTK"]) }
+if buildsViews { defaultTraits.formUnion(["GLib", "GTK", "WebKit"]) }
 
 let package = Package(
     name: "ScopedNet",
@@ -477,6 +488,7 @@ let package = Package(
         .trait(name: "Metrics", description: "The metrics of ScopedNetMetrics (needs swift-metrics)."),
         .trait(name: "Images", description: "JPEG, PNG and WebP in ScopedNetImages (needs libjpeg-dev, libpng-dev and libwebp-dev)."),
         .trait(name: "GTK", description: "The widgets of ScopedNetGTK (needs libgtk-4-dev).", enabledTraits: ["GLib"]),
+        .trait(name: "WebKit", description: "The web view of ScopedNetWebKit (needs libwebkitgtk-6.0-dev).", enabledTraits: ["GTK"]),
         .trait(name: "GLib", description: "The main queue under GLib, in GLibMainLoop (needs libglib2.0-dev)."),
         .trait(name: "TestServer", description: "The loopback server of ScopedNetTestServer (needs swift-nio)."),
         .trait(
