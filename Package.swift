@@ -414,11 +414,17 @@ if buildsViews && !buildsAll {
     targets += [
         .executableTarget(
             name: "GTKProbe",
-            dependencies: ["CGTK", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews"],
+            dependencies: [
+                "CGTK", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Tests/GTKProbe", swiftSettings: settings),
         .executableTarget(
             name: "WebKitProbe",
-            dependencies: ["CWebKit", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetViews", "ScopedNetWebKit"],
+            dependencies: [
+                "CWebKit", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetTesting", "ScopedNetViews", "ScopedNetWebKit",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Tests/WebKitProbe", swiftSettings: settings),
         .testTarget(name: "ScopedNetGTKTests", dependencies: ["GTKProbe", "TestProcesses"], swiftSettings: settings),
         .testTarget(name: "ScopedNetWebKitTests", dependencies: ["WebKitProbe", "TestProcesses"], swiftSettings: settings),

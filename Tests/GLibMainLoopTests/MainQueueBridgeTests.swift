@@ -32,6 +32,8 @@ import Testing
         #expect(try await lines("callback") == ["nested", "callback"])
     }
 
+    @Test func workWithoutAnEndLeavesGLibItsTurn() async throws { #expect(try await lines("endless") == ["timeout"]) }
+
     /// Polling would be ten wake-ups a second or more.
     @Test func anIdleLoopSleeps() async throws {
         let wakeups = try await lines("idle").first?.split(separator: " ").last.flatMap { Int($0) }

@@ -102,4 +102,16 @@ enum Scenarios {
         }
         loop.run()
     }
+
+    /// Work that always has more work to follow does not keep GLib from its own sources of the same priority.
+    static func endlessWork() throws {
+        try MainQueueBridge.install()
+        let loop = Loop()
+        Loop.after(milliseconds: 1) {
+            print("timeout")
+            loop.quit()
+        }
+        Task { while true { await Task.yield() } }
+        loop.run()
+    }
 }

@@ -7,7 +7,7 @@ import Testing
 struct GTKProbeTests {
     @Test(arguments: [
         "texture", "picture", "image", "button", "button-child", "progress", "spinner", "refresh", "dialog", "dialog-parent",
-        "bag", "widget-end", "disposal", "outlived", "growth",
+        "bag", "widget-end", "disposal", "outlived", "growth", "slot", "rebind", "run",
     ]) func scenarioPasses(name: String) async throws {
         let result = try await ProgramRun([product("GTKProbe"), name]).result()
         #expect(result.status == 0 && result.output.hasSuffix("passed\n"), "\(result.output)\(result.errors)")
@@ -16,6 +16,6 @@ struct GTKProbeTests {
     /// A scenario that this suite does not name would never run.
     @Test func everyScenarioRuns() async throws {
         let names = try await ProgramRun([product("GTKProbe")]).result().output.split(separator: "\n").count
-        #expect(names == 15)
+        #expect(names == 18)
     }
 }

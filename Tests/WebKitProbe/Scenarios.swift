@@ -1,14 +1,16 @@
 import CWebKit
 import FoundationEssentials
+import HTTPTypes
 import ScopedNet
 import ScopedNetGTK
+import ScopedNetTesting
 import ScopedNetViews
 import ScopedNetWebKit
 
 @MainActor
 enum Scenarios {
     static var failures = 0
-    static let all: [String: @MainActor () async -> Void] = ["load": load, "replace": replace, "stop": stop, "end": end]
+    static let all: [String: @MainActor () async -> Void] = ["load": load, "replace": replace, "stop": stop, "end": end, "slot": slot]
 
     private static func expect(_ condition: Bool, _ text: @autoclosure () -> String, line: Int = #line) {
         guard !condition else { return }
@@ -101,5 +103,28 @@ enum Scenarios {
         expect(page.widget == nil, "the view is left")
         page.load(content("two")) { _ in expect(false, "an end of nothing") }
         expect(!page.isLoading, "nothing loads")
+    }
+
+    /// A page of a request: its redirect is the base, and its end comes from the view.
+    static func slot() async {
+        let session = MockTransport.session("http://web.test/")
+        session.mock.on("old", .redirect(to: "/new/page"))
+        session.mock.on("http://web.test/new/page", MockReply.ok("<title>\u{e9}</title>").header(.contentType, "text/html; charset=utf-8"))
+        let (window, page) = show()
+        let slot = PageSlot(for: page, in: page.bag)
+        await withCheckedContinuation { continuation in
+            slot.bind(
+                PageBinding(
+                    session.get("old"), onFinish: { _ in continuation.resume() },
+                    onFailure: { _, error in
+                        expect(false, "\(error)")
+                        continuation.resume()
+                    }))
+        }
+        let view = page.widget?.assumingMemoryBound(to: WebKitWebView.self)
+        await waitForTitle("\u{e9}", of: view)
+        expect(webkit_web_view_get_uri(view).map { String(cString: $0) } == "http://web.test/new/page", "the base is another")
+        gtk_window_destroy(window)
+        await session.shutdown()
     }
 }

@@ -36,7 +36,9 @@ extension UnsafeMutableRawPointer {
     var isWidget: Bool { isA(gtk_widget_get_type()) }
 
     /// The name of its type, such as `GtkPicture`.
-    package var typeName: String { g_type_name_from_instance(assumingMemoryBound(to: GTypeInstance.self)).map { String(cString: $0) } ?? "GObject" }
+    package var typeName: String {
+        g_type_name_from_instance(assumingMemoryBound(to: GTypeInstance.self)).map { String(cString: $0) } ?? "GObject"
+    }
 
     /// Has the GObject keep one Swift object of a type until its end, or until it keeps another one of this type.
     package func own<Owned: AnyObject>(_ owned: Owned) {
