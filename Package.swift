@@ -252,25 +252,26 @@ if !leanBuild {
     targets += [
         // The private functions of libdispatch that the main loop of another library needs.
         .target(name: "CMainQueue"),
-        .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .systemLibrary(name: "CMainLoopGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(
             name: "GLibMainLoop",
             dependencies: [
-                .target(name: "CGLib", condition: .when(traits: ["GLib"])), .target(name: "CMainQueue", condition: .when(traits: ["GLib"])),
+                .target(name: "CMainLoopGLib", condition: .when(traits: ["GLib"])),
+                .target(name: "CMainQueue", condition: .when(traits: ["GLib"])),
             ],
             swiftSettings: settings),
-        .systemLibrary(name: "CGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+        .systemLibrary(name: "CViewsGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         .target(
             name: "ScopedNetGTK",
             dependencies: [
                 "ScopedNet", "ScopedNetImages", "ScopedNetViews",
-                .target(name: "CGTK", condition: .when(traits: ["GTK"])),
+                .target(name: "CViewsGTK", condition: .when(traits: ["GTK"])),
             ],
             swiftSettings: settings),
-        .systemLibrary(name: "CWebKit", pkgConfig: "webkitgtk-6.0", providers: [.apt(["libwebkitgtk-6.0-dev"])]),
+        .systemLibrary(name: "CViewsWebKit", pkgConfig: "webkitgtk-6.0", providers: [.apt(["libwebkitgtk-6.0-dev"])]),
         .target(
             name: "ScopedNetWebKit",
-            dependencies: ["ScopedNetGTK", "ScopedNetViews", .target(name: "CWebKit", condition: .when(traits: ["WebKit"]))],
+            dependencies: ["ScopedNetGTK", "ScopedNetViews", .target(name: "CViewsWebKit", condition: .when(traits: ["WebKit"]))],
             swiftSettings: settings),
     ]
 }
@@ -415,20 +416,21 @@ if buildsViews && !buildsAll {
         .executableTarget(
             name: "GTKProbe",
             dependencies: [
-                "CGTK", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews",
+                "CViewsGTK", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/GTKProbe", swiftSettings: settings),
         .executableTarget(
             name: "WebKitProbe",
             dependencies: [
-                "CWebKit", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetTesting", "ScopedNetViews", "ScopedNetWebKit",
+                "CViewsWebKit", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetTesting", "ScopedNetViews", "ScopedNetWebKit",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/WebKitProbe", swiftSettings: settings),
         .testTarget(name: "ScopedNetGTKTests", dependencies: ["GTKProbe", "TestProcesses"], swiftSettings: settings),
         .testTarget(name: "ScopedNetWebKitTests", dependencies: ["WebKitProbe", "TestProcesses"], swiftSettings: settings),
-        .executableTarget(name: "GLibProbe", dependencies: ["GLibMainLoop", "CGLib"], path: "Tests/GLibProbe", swiftSettings: settings),
+        .executableTarget(
+            name: "GLibProbe", dependencies: ["GLibMainLoop", "CMainLoopGLib"], path: "Tests/GLibProbe", swiftSettings: settings),
         .executableTarget(
             name: "GLibRefusalProbe", dependencies: ["GLibMainLoop"], path: "Tests/GLibRefusalProbe", swiftSettings: settings),
         .target(name: "TestProcesses", dependencies: ["CNetlink"], path: "Tests/TestProcesses", swiftSettings: settings),

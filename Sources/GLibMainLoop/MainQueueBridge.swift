@@ -1,5 +1,5 @@
 #if GLib
-import CGLib
+import CMainLoopGLib
 import CMainQueue
 
 /// The main queue of Dispatch, and with it the main actor, as an event source of GLib's default main context.

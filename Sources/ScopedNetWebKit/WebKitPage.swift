@@ -1,5 +1,5 @@
 #if WebKit
-import CWebKit
+import CViewsWebKit
 public import FoundationEssentials
 public import ScopedNet
 import ScopedNetGTK

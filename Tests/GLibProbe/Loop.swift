@@ -1,4 +1,4 @@
-import CGLib
+import CMainLoopGLib
 
 /// A main loop of GLib.
 @MainActor
@@ -30,7 +30,9 @@ final class Loop {
                     if let data = UnsafeRawPointer(bitPattern: address) { Unmanaged<Box>.fromOpaque(data).takeUnretainedValue().body() }
                 }
                 return 0
-            }, box, { data in if let data { Unmanaged<Box>.fromOpaque(data).release() } })
+            }, box,
+            // Safety: the one release of the reference above.
+            { data in if let data { Unmanaged<Box>.fromOpaque(data).release() } })
         g_source_attach(source, nil)
         g_source_unref(source)
     }

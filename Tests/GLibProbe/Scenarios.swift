@@ -1,4 +1,4 @@
-import CGLib
+import CMainLoopGLib
 import Dispatch
 import Foundation
 import GLibMainLoop

@@ -1,4 +1,4 @@
-import CGTK
+import CViewsGTK
 import ScopedNetGTK
 import ScopedNetImages
 import ScopedNetViews

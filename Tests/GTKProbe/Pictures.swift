@@ -1,4 +1,4 @@
-import CGTK
+import CViewsGTK
 @_spi(Census) import ScopedNet
 import ScopedNetGTK
 import ScopedNetImages

@@ -1,4 +1,4 @@
-import CGTK
+import CViewsGTK
 
 typealias Scenario = @MainActor () async throws -> Void
 

@@ -1,4 +1,4 @@
-import CGTK
+import CViewsGTK
 @_spi(Census) import ScopedNet
 import ScopedNetGTK
 import ScopedNetImages
@@ -24,8 +24,7 @@ enum Scopes {
 
     /// A request that waits for its answer ends with the widget, silently, and leaves nothing.
     static func widgetEndCancels() async {
-        let before = LiveObjects.snapshot()
-        await {
+        await expectNothingLeft {
             let session = MockTransport.session(unanswered: .wait)
             let box = UnsafeMutableRawPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!)
             let (window, view) = (TestWindow(box), GTKPicture())
@@ -37,8 +36,7 @@ enum Scopes {
             expect(!run.status.isExecuting && view.bag.isEnded, "the end of the widget is that of the scope")
             window.close()
             await session.agent.waitUntilIdle()
-        }()
-        expect(LiveObjects.snapshot() == before, "left: \(LiveObjects.snapshot()), before: \(before)")
+        }
     }
 
     /// A widget that is disposed of ends its scope, even where something still has a reference to it.

@@ -1,8 +1,8 @@
-import CGTK
+import CViewsGTK
 import Dispatch
 import FoundationEssentials
 import HTTPTypes
-@_spi(Census) import ScopedNet
+import ScopedNet
 import ScopedNetGTK
 import ScopedNetImages
 import ScopedNetTesting
@@ -40,8 +40,7 @@ enum Slots {
 
     /// A placeholder, the picture, and the same from memory before the call returns.
     static func image() async throws {
-        let before = LiveObjects.snapshot()
-        try await {
+        try await expectNothingLeft {
             let fixture = Fixture()
             let (view, second) = (GTKPicture(), GTKPicture())
             let window = TestWindow(view.widget)
@@ -61,14 +60,12 @@ enum Slots {
             window.close()
             expect(!slot.isLoading, "the load goes on behind the window")
             await fixture.end()
-        }()
-        expect(LiveObjects.snapshot() == before, "left: \(LiveObjects.snapshot())")
+        }
     }
 
     /// Ten thousand bindings of some views, each in place of the one before.
     static func rebind() async {
-        let before = LiveObjects.snapshot()
-        await {
+        await expectNothingLeft {
             let fixture = Fixture()
             let column = UnsafeMutableRawPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!)
             let window = TestWindow(column)
@@ -84,8 +81,7 @@ enum Slots {
             window.close()
             expect(slots.allSatisfy { !$0.isLoading }, "loads go on behind the window")
             await fixture.end()
-        }()
-        expect(LiveObjects.snapshot() == before, "left: \(LiveObjects.snapshot())")
+        }
     }
 
     /// A bar, a spinner and a dialog that follow runs.
@@ -116,6 +112,20 @@ enum Slots {
         await fixture.end()
     }
 
+    /// The wall of the article: its loads end with its window.
+    static func wall() async {
+        let fixture = Fixture()
+        let wall = PhotoWall(fixture.session, fixture.views)
+        for number in 0..<3 { wall.add("\(number).bmp") }
+        gtk_window_present(wall.window)
+        await fixture.mock.waitForExchanges(3)
+        await fixture.mock.exchange(0).respond(bitmap(width: 8))
+        gtk_window_destroy(wall.window)
+        await fixture.settle()
+        expect(fixture.mock.exchanges.dropFirst().allSatisfy(\.isCancelled), "loads go on behind the window")
+        await fixture.end()
+    }
+
     private static func spins(_ spinner: GTKSpinner) -> Bool { gtk_spinner_get_spinning(OpaquePointer(spinner.widget)) != 0 }
 
     private static func width(_ view: GTKPicture) -> Int32 {
@@ -136,4 +146,12 @@ enum Slots {
 /// Returns when the main queue has done what was in it.
 @MainActor func mainQueue() async {
     await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
+}
+
+/// Expects all that `body` has made to be gone, as soon as other threads have let go of it.
+@MainActor func expectNothingLeft(line: Int = #line, _ body: @MainActor () async throws -> Void) async rethrows {
+    let census = LeakCensus()
+    try await census.listen { try await body() }
+    let report = await census.settle(within: .seconds(10))
+    expect(report.isEmpty, "\(report)", line: line)
 }

@@ -1,4 +1,4 @@
-import CGTK
+import CViewsGTK
 import ScopedNetImages
 
 typealias Widget = UnsafeMutablePointer<GtkWidget>
@@ -27,6 +27,7 @@ struct TestWindow {
                 gtk_widget_add_tick_callback(
                     address.assumingMemoryBound(to: GtkWidget.self),
                     { _, _, context in
+                        // Safety: GTK calls this before the release below, once.
                         if let context { Unmanaged<Resumption>.fromOpaque(context).takeUnretainedValue().continuation.resume() }
                         return 0
                     }, context, { if let context = $0 { Unmanaged<Resumption>.fromOpaque(context).release() } })

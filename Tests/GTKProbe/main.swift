@@ -1,4 +1,4 @@
-import CGTK
+import CViewsGTK
 import GLibMainLoop
 import Glibc
 

@@ -8,6 +8,7 @@ struct GTKProbeTests {
     @Test(arguments: [
         "texture", "picture", "image", "button", "button-child", "progress", "spinner", "refresh", "dialog", "dialog-parent",
         "bag", "widget-end", "disposal", "outlived", "growth", "slot", "rebind", "run",
+        "wall",
     ]) func scenarioPasses(name: String) async throws {
         let result = try await ProgramRun([product("GTKProbe"), name]).result()
         #expect(result.status == 0 && result.output.hasSuffix("passed\n"), "\(result.output)\(result.errors)")
@@ -16,6 +17,14 @@ struct GTKProbeTests {
     /// A scenario that this suite does not name would never run.
     @Test func everyScenarioRuns() async throws {
         let names = try await ProgramRun([product("GTKProbe")]).result().output.split(separator: "\n").count
-        #expect(names == 18)
+        #expect(names == 19)
+    }
+
+    /// The article has the code that the scenario `wall` runs.
+    @Test func theArticleHasTheCodeThatRuns() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        func text(_ path: String) throws -> String { try String(contentsOf: root.appending(path: path), encoding: .utf8) }
+        let code = try text("Tests/GTKProbe/PhotoWall.swift").replacing("import CViewsGTK", with: "import CGTK")
+        #expect(try text("Sources/ScopedNetGTK/ScopedNetGTK.docc/PhotoWall.md").contains("```swift\n\(code)```"))
     }
 }

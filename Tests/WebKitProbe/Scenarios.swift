@@ -1,4 +1,4 @@
-import CWebKit
+import CViewsWebKit
 import FoundationEssentials
 import HTTPTypes
 import ScopedNet

@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 public import ScopedNet
 
 extension DeallocBag {

@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 
 /// The closure of a signal. GObject owns it, and releases it with the connection.
 private final class SignalHandler: Sendable {

@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 
 /// A weak reference to a GObject.
 package final class WeakObject: @unchecked Sendable {

@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 public import ScopedNet
 
 /// The base of the adapters: a Swift object behind a widget, which the widget owns.

@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 import ScopedNet
 public import ScopedNetViews
 

@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 public import ScopedNetImages
 public import ScopedNetViews
 
@@ -74,6 +74,9 @@ private final class PixelHolder: Sendable {
 
     init(_ image: DecodedImage) { self.image = image }
 
-    static func release(_ holder: UnsafeMutableRawPointer) { Unmanaged<PixelHolder>.fromOpaque(holder).release() }
+    static func release(_ holder: UnsafeMutableRawPointer) {
+        // Safety: GBytes call this once, for the reference that they were made with.
+        Unmanaged<PixelHolder>.fromOpaque(holder).release()
+    }
 }
 #endif

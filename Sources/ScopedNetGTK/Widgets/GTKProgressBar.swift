@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 public import ScopedNetViews
 
 /// A `GtkProgressBar` that shows how far a body has come.

@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 public import ScopedNetViews
 
 /// Pull to refresh: a `GtkScrolledWindow` that is pulled beyond its top, and a header with a spinner that is revealed while the refresh goes on.

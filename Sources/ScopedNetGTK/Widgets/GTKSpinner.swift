@@ -1,5 +1,5 @@
 #if GTK
-import CGTK
+import CViewsGTK
 public import ScopedNetViews
 
 /// A `GtkSpinner` that turns while something is going on. GTK draws nothing of one that stands.

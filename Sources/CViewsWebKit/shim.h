@@ -1,6 +1,6 @@
 // Casts of WebKitGTK, which Swift cannot see.
-#ifndef SCOPEDNET_CWEBKIT_SHIM_H
-#define SCOPEDNET_CWEBKIT_SHIM_H
+#ifndef SCOPEDNET_CVIEWSWEBKIT_SHIM_H
+#define SCOPEDNET_CVIEWSWEBKIT_SHIM_H
 
 #include <webkit/webkit.h>
 

@@ -1,6 +1,6 @@
 // Casts, variadic functions and macros of GTK 4, which Swift cannot see.
-#ifndef SCOPEDNET_CGTK_SHIM_H
-#define SCOPEDNET_CGTK_SHIM_H
+#ifndef SCOPEDNET_CVIEWSGTK_SHIM_H
+#define SCOPEDNET_CVIEWSGTK_SHIM_H
 
 #include <gtk/gtk.h>
 

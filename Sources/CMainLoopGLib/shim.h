@@ -1,5 +1,5 @@
-#ifndef SCOPEDNET_CGLIB_SHIM_H
-#define SCOPEDNET_CGLIB_SHIM_H
+#ifndef SCOPEDNET_CMAINLOOPGLIB_SHIM_H
+#define SCOPEDNET_CMAINLOOPGLIB_SHIM_H
 
 #include <glib.h>
 // Not part of glib.h.
