@@ -13,13 +13,15 @@ let settings: [SwiftSetting] = [
 // What is built besides the products, by variables of the environment, as only who works on the library wants it: a package that depends on this
 // one, and a plain `swift test` here, fetch swift-http-types, swift-log and GRDB alone.
 //
-//   SCOPEDNET_ALL=1    every test target, the demos and the tools of the project; all traits are on by default
+//   SCOPEDNET_ALL=1    every test target but those of toolkits, the demos and the tools of the project; their traits are on by default
 //   SCOPEDNET_DEMO=1   the demo, with the plain half of its server
 //   SCOPEDNET_TESTS=A  of the test targets A alone, or several with commas between
 //   SCOPEDNET_LEAN=1   the library and its race tests, for `Scripts/test` under sanitizers, and the fuzzers
+//   SCOPEDNET_VIEWS=1  the tests of the toolkits, for `Scripts/test-views`, with the traits GLib, GTK and WebKit
 func isSet(_ variable: String) -> Bool { Context.environment[variable] == "1" }
 let leanBuild = isSet("SCOPEDNET_LEAN")
 let buildsAll = isSet("SCOPEDNET_ALL") && !leanBuild
+let buildsViews = isSet("SCOPEDNET_VIEWS") && !leanBuild
 let wantedTests = Context.environment["SCOPEDNET_TESTS"]?.split(separator: ",").map(String.init)
 let buildsDemo = buildsAll || (isSet("SCOPEDNET_DEMO") && !leanBuild)
 
@@ -139,6 +141,15 @@ var targets: [Target] = [
         ] + (leanBuild ? [] : ["scopednet-decoder"]),
         // A helper with limits of memory and system calls has no room for a sanitizer.
         exclude: ["Fixtures"] + (leanBuild ? ["Isolation"] : []), swiftSettings: settings),
+    // Requests bound to what a person sees, for any toolkit: without C.
+    .target(name: "ScopedNetViews", dependencies: ["ScopedNet", "ScopedNetImages", "SystemSupport"], swiftSettings: settings),
+    .testTarget(
+        name: "ScopedNetViewsTests",
+        dependencies: [
+            "CleanSlate", "ScopedNet", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews", "SystemSupport",
+            .product(name: "HTTPTypes", package: "swift-http-types"),
+        ] + (leanBuild ? [] : ["ScopedNetService"]),
+        exclude: leanBuild ? ["Systemd"] : [], swiftSettings: settings),
     .testTarget(
         name: "ThreadSafetyTests",
         dependencies: ["CleanSlate", "ScopedNet", "ScopedNetEndpoints", "ScopedNetImages", "ScopedNetTesting", "SystemSupport"],
@@ -151,6 +162,7 @@ if !leanBuild {
         .library(name: "ScopedNetService", targets: ["ScopedNetService"]),
         .library(name: "ScopedNetEndpoints", targets: ["ScopedNetEndpoints"]),
         .library(name: "ScopedNetImages", targets: ["ScopedNetImages"]),
+        .library(name: "ScopedNetViews", targets: ["ScopedNetViews"]),
         .executable(name: "scopednet-decoder", targets: ["scopednet-decoder"]),
         .library(name: "ScopedNetTracing", targets: ["ScopedNetTracing"]),
         .library(name: "ScopedNetMetrics", targets: ["ScopedNetMetrics"]),
@@ -227,6 +239,40 @@ if !leanBuild {
             ],
             swiftSettings: settings
         ),
+    ]
+}
+
+// Toolkits of the desktop. Their traits are off by default, and without them the targets are empty: nobody else needs their headers.
+if !leanBuild {
+    products += [
+        .library(name: "GLibMainLoop", targets: ["GLibMainLoop"]),
+        .library(name: "ScopedNetGTK", targets: ["ScopedNetGTK"]),
+        .library(name: "ScopedNetWebKit", targets: ["ScopedNetWebKit"]),
+    ]
+    targets += [
+        // The private functions of libdispatch that the main loop of another library needs.
+        .target(name: "CMainQueue"),
+        .systemLibrary(name: "CMainLoopGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .target(
+            name: "GLibMainLoop",
+            dependencies: [
+                .target(name: "CMainLoopGLib", condition: .when(traits: ["GLib"])),
+                .target(name: "CMainQueue", condition: .when(traits: ["GLib"])),
+            ],
+            swiftSettings: settings),
+        .systemLibrary(name: "CViewsGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+        .target(
+            name: "ScopedNetGTK",
+            dependencies: [
+                "ScopedNet", "ScopedNetImages", "ScopedNetViews",
+                .target(name: "CViewsGTK", condition: .when(traits: ["GTK"])),
+            ],
+            swiftSettings: settings),
+        .systemLibrary(name: "CViewsWebKit", pkgConfig: "webkitgtk-6.0", providers: [.apt(["libwebkitgtk-6.0-dev"])]),
+        .target(
+            name: "ScopedNetWebKit",
+            dependencies: ["ScopedNetGTK", "ScopedNetViews", .target(name: "CViewsWebKit", condition: .when(traits: ["WebKit"]))],
+            swiftSettings: settings),
     ]
 }
 
@@ -364,6 +410,35 @@ if buildsAll {
     ]
 }
 
+// A process whose main thread is GLib's own: `swift test` has the main thread of its processes for itself.
+if buildsViews && !buildsAll {
+    targets += [
+        .executableTarget(
+            name: "GTKProbe",
+            dependencies: [
+                "CViewsGTK", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetImages", "ScopedNetTesting", "ScopedNetViews",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/GTKProbe", swiftSettings: settings),
+        .executableTarget(
+            name: "WebKitProbe",
+            dependencies: [
+                "CViewsWebKit", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetTesting", "ScopedNetViews", "ScopedNetWebKit",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/WebKitProbe", swiftSettings: settings),
+        .testTarget(name: "ScopedNetGTKTests", dependencies: ["GTKProbe", "TestProcesses"], swiftSettings: settings),
+        .testTarget(name: "ScopedNetWebKitTests", dependencies: ["WebKitProbe", "TestProcesses"], swiftSettings: settings),
+        .executableTarget(
+            name: "GLibProbe", dependencies: ["GLibMainLoop", "CMainLoopGLib"], path: "Tests/GLibProbe", swiftSettings: settings),
+        .executableTarget(
+            name: "GLibRefusalProbe", dependencies: ["GLibMainLoop"], path: "Tests/GLibRefusalProbe", swiftSettings: settings),
+        .target(name: "TestProcesses", dependencies: ["CNetlink"], path: "Tests/TestProcesses", swiftSettings: settings),
+        .testTarget(
+            name: "GLibMainLoopTests", dependencies: ["GLibProbe", "GLibRefusalProbe", "TestProcesses"], swiftSettings: settings),
+    ]
+}
+
 // A change that breaks a fuzzer shows in the full build; its corpus is for the sanitizers.
 if buildsAll || (leanBuild && wantedTests == nil) {
     targets.append(
@@ -406,6 +481,8 @@ if buildsAll {
     ])
 }
 
+if buildsViews { defaultTraits.formUnion(["GLib", "GTK", "WebKit"]) }
+
 let package = Package(
     name: "ScopedNet",
     products: products,
@@ -418,6 +495,9 @@ let package = Package(
         .trait(name: "Tracing", description: "The spans of ScopedNetTracing (needs swift-distributed-tracing)."),
         .trait(name: "Metrics", description: "The metrics of ScopedNetMetrics (needs swift-metrics)."),
         .trait(name: "Images", description: "JPEG, PNG and WebP in ScopedNetImages (needs libjpeg-dev, libpng-dev and libwebp-dev)."),
+        .trait(name: "GTK", description: "The widgets of ScopedNetGTK (needs libgtk-4-dev).", enabledTraits: ["GLib"]),
+        .trait(name: "WebKit", description: "The web view of ScopedNetWebKit (needs libwebkitgtk-6.0-dev).", enabledTraits: ["GTK"]),
+        .trait(name: "GLib", description: "The main queue under GLib, in GLibMainLoop (needs libglib2.0-dev)."),
         .trait(name: "TestServer", description: "The loopback server of ScopedNetTestServer (needs swift-nio)."),
         .trait(
             name: "TestServerTLS", description: "TLS and HTTP/2 in ScopedNetTestServer (needs swift-nio-ssl and swift-nio-http2).",

@@ -13,7 +13,7 @@ configuration() {
     local lean=(-u SCOPEDNET_ALL SCOPEDNET_LEAN=1)
     case $1 in
         debug)
-            environment=(SCOPEDNET_ALL=1) options=(--enable-all-traits)
+            environment=(SCOPEDNET_ALL=1) options=()
             # What only a debugger reads costs compiler time. Elsewhere the build is also that of `swift test`. The index stays: XCTest finds its tests there.
             if [ -n "${CI:-}" ]; then options+=(-debug-info-format none); fi
             ;;

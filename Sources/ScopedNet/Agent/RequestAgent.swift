@@ -227,7 +227,8 @@ public final class RequestAgent: Sendable {
         continuation.resume()
     }
 
-    func ended(_ run: AgentEntry) async {
+    /// Returns when nothing of an entry can be called any more.
+    package func ended(_ run: AgentEntry) async {
         let id = run.id
         await withCheckedContinuation { continuation in
             waiterCount.add(1, ordering: .sequentiallyConsistent)

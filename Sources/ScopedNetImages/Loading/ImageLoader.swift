@@ -70,6 +70,13 @@ public final class ImageLoader: Sendable {
 
     // MARK: Loading
 
+    /// Finds a picture in memory as ``cached(_:)`` does, with its key and its freshness: for views, which ask again for one that is stale.
+    package func lookUp(_ request: ImageRequest) -> (key: ImageKey, response: ImageResponse?, isFresh: Bool) {
+        let key = keys(of: request).picture
+        guard readsMemory(request), let hit = memory.hit(for: key) else { return (key, nil, false) }
+        return (key, ImageResponse(image: hit.image, source: .memory, file: hit.file), hit.isFresh)
+    }
+
     /// Finds a picture in memory, fresh or not, without waiting: for the thread that draws.
     ///
     /// - Parameter request: the picture that is wanted.

@@ -45,6 +45,6 @@ public struct DecodedImage: Sendable {
         DecodedImage(width: width, height: height, isPremultiplied: isPremultiplied, scale: scale, buffer: buffer)
     }
 
-    /// Lends the pixels to `body`, without a copy.
+    /// Lends the pixels to `body`, without a copy. They are at the same address in all copies of the picture, until the last of these is gone.
     public func withPixels<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result { try buffer.withBytes(body) }
 }

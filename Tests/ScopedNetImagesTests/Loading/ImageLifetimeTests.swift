@@ -18,6 +18,7 @@ import Testing
         init(_ log: ImageLog) { self.log = log }
     }
 
+    /// Defect 43.
     @Test func aLoadEndsWithItsOwner() async throws {
         let test = ImageLoading()
         let log = ImageLog()

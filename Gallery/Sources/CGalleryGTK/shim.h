@@ -1,0 +1,25 @@
+// Signals of GTK 4, whose macros Swift cannot see.
+#ifndef CGALLERYGTK_SHIM_H
+#define CGALLERYGTK_SHIM_H
+
+#include <gtk/gtk.h>
+
+typedef void (*gallery_signal)(gpointer _Nullable instance, gpointer _Nullable argument, gpointer _Nullable context);
+
+/// Connects a signal with one parameter, a pointer or a number that is no larger.
+static inline void gallery_connect(
+    gpointer _Nonnull instance, const char *_Nonnull signal, gallery_signal _Nonnull callback, gpointer _Nonnull context,
+    GClosureNotify _Nonnull release) {
+    g_signal_connect_data(instance, signal, G_CALLBACK(callback), context, release, (GConnectFlags)0);
+}
+
+typedef void (*gallery_plain_signal)(gpointer _Nullable instance, gpointer _Nullable context);
+
+/// Connects a signal without parameters.
+static inline void gallery_connect_plain(
+    gpointer _Nonnull instance, const char *_Nonnull signal, gallery_plain_signal _Nonnull callback, gpointer _Nonnull context,
+    GClosureNotify _Nonnull release) {
+    g_signal_connect_data(instance, signal, G_CALLBACK(callback), context, release, (GConnectFlags)0);
+}
+
+#endif

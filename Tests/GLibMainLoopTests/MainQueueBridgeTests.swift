@@ -1,0 +1,51 @@
+import TestProcesses
+import Testing
+
+/// The bridge in processes whose main thread is GLib's; the main thread of this one belongs to Swift Testing.
+@Suite struct MainQueueBridgeTests {
+    @Test func everyWayToTheMainQueueArrivesOnTheMainThread() async throws {
+        #expect(try await lines("tasks") == ["task true", "sleep true", "hop true", "after true"])
+    }
+
+    @Test func workThatWasQueuedBeforeRuns() async throws { #expect(try await lines("before") == ["queued"]) }
+
+    @Test func anotherThreadIsRefused() async throws {
+        #expect(try await lines("thread") == ["The main queue can be attached to GLib on the main thread only.", "false"])
+    }
+
+    @Test func aLibdispatchWithoutItsDescriptorIsRefused() async throws {
+        let found = try await lines(of: "GLibRefusalProbe", [])
+        #expect(found == ["This libdispatch offers no descriptor of its main queue. false"])
+    }
+
+    @Test func theSecondInstallationIsTheFirst() async throws { #expect(try await lines("twice") == ["true", "false"]) }
+
+    @Test func workWaitsFromTheRemovalToTheNextInstallation() async throws {
+        #expect(try await lines("uninstall") == ["uninstalled", "again", "ran"])
+    }
+
+    @Test func aLoopNestedInWorkOfTheMainQueueLeavesTheQueueAlone() async throws {
+        #expect(try await lines("nested") == ["first", "second"])
+    }
+
+    @Test func aLoopNestedInACallbackOfGLibServesTheMainQueue() async throws {
+        #expect(try await lines("callback") == ["nested", "callback"])
+    }
+
+    @Test func workWithoutAnEndLeavesGLibItsTurn() async throws { #expect(try await lines("endless") == ["timeout"]) }
+
+    /// Polling would be ten wake-ups a second or more.
+    @Test func anIdleLoopSleeps() async throws {
+        let wakeups = try await lines("idle").first?.split(separator: " ").last.flatMap { Int($0) }
+        #expect(try #require(wakeups) <= 4)
+    }
+
+    private func lines(_ scenario: String) async throws -> [String] { try await lines(of: "GLibProbe", [scenario]) }
+
+    private func lines(of program: String, _ arguments: [String]) async throws -> [String] {
+        let run = try ProgramRun([product(program)] + arguments)
+        let result = await run.result()
+        #expect(result.status == 0, "\(result.errors)")
+        return result.output.split(separator: "\n").map(String.init)
+    }
+}
