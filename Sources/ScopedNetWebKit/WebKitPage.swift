@@ -65,8 +65,13 @@ public import ScopedNetViews
         if UInt32(event) == WEBKIT_LOAD_FINISHED.rawValue, load.takeEnd() { end(.success(())) }
     }
 
-    fileprivate func failed(_ error: WebKitPageError) {
-        if load.takeEnd() { end(.failure(error)) }
+    /// - Returns: true where the load is one that the program has asked for.
+    fileprivate func failed(_ error: WebKitPageError) -> Bool {
+        // Another load takes the place of the one before, which is told of when this one is on its way: its start was not that of this one.
+        if error.code == Int(WEBKIT_NETWORK_ERROR_CANCELLED.rawValue) { return load.wasReplaced() }
+        guard load.takeEnd() else { return false }
+        end(.failure(error))
+        return true
     }
 
     private func end(_ result: Result<Void, any Error>) {
@@ -81,12 +86,12 @@ public import ScopedNetViews
         _ = scopednet_connect_load_failed(
             view,
             { _, _, _, error, context in
-                guard let context, let error else { return 1 }
+                guard let context, let error else { return 0 }
                 // Safety: GObject calls this before the release below alone.
                 let handler = Unmanaged<FailureHandler>.fromOpaque(context).takeUnretainedValue()
                 let failure = WebKitPageError(message: String(cString: error.pointee.message), code: Int(error.pointee.code))
-                MainActor.assumeIsolated { handler.page?.failed(failure) }
-                return 1  // WebKit shows no page of its own.
+                // WebKit shows no page of its own for a load of the program, and does for links that a person follows.
+                return MainActor.assumeIsolated { handler.page?.failed(failure) == true } ? 1 : 0
             }, context, { context, _ in if let context { Unmanaged<FailureHandler>.fromOpaque(context).release() } })
     }
 }
@@ -110,6 +115,13 @@ struct WebKitLoad: Equatable {
     mutating func started() { if state == .requested { state = .started } }
 
     mutating func stop() { state = .idle }
+
+    /// Takes the end of a load by another one. The answer is true where this load is still to come.
+    mutating func wasReplaced() -> Bool {
+        guard state != .idle else { return false }
+        state = .requested
+        return true
+    }
 
     /// Takes an end that the view tells of, by success or failure. The answer is true where it is that of this load.
     mutating func takeEnd() -> Bool {

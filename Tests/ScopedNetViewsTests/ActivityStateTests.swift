@@ -1,4 +1,5 @@
 import CleanSlate
+import ScopedNet
 import Testing
 
 @testable import ScopedNetViews
@@ -265,6 +266,22 @@ struct SeededGenerator: RandomNumberGenerator {
         _ = runs.take(.started, of: 1)
         #expect(!runs.take(.waiting, of: 2) && !runs.take(.ended, of: 2))
         #expect(runs.ids == [1])
+    }
+
+    /// A dead connection is replaced within an attempt, and the attempt is over before its run is. ACT-1.
+    @Test func anAttemptCountsFromItsStartToItsEnd() throws {
+        var runs = ActiveRuns()
+        func take(_ kind: RequestEvent.Kind) -> Set<UInt64> {
+            if let step = ActiveRuns.Step(kind) { _ = runs.take(step, of: 1) }
+            return runs.ids
+        }
+        #expect(take(.started(attempt: 1)) == [1] && take(.retryDecided(reason: "staleConnection", after: .zero)) == [1])
+        #expect(
+            take(.attemptFinished(TransferMetrics(), error: nil)) == [] && take(.retryDecided(reason: "status", after: .seconds(1))) == [])
+        #expect(take(.started(attempt: 2)) == [1] && take(.suspended) == [] && take(.resumed) == [1])
+        // A detached run, whose transfer begins after its end was told.
+        #expect(take(.cancelled(.explicit)) == [] && take(.started(attempt: 3)) == [1])
+        #expect(take(.attemptFinished(TransferMetrics(), error: nil)) == [])
     }
 
     /// ACT-1.

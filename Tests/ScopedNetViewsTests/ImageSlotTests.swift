@@ -1,9 +1,11 @@
 import CleanSlate
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
 import ScopedNetViews
+import Synchronization
 import Testing
 
 @testable import ScopedNetImages
@@ -132,6 +134,46 @@ import Testing
         #expect(view.log == ["5", "6"])
         await test.end()
     }
+
+    /// UI-1.
+    @Test func theClosureIsHandedAStalePictureToo() async throws {
+        let test = ViewTest(unanswered: .fail)
+        test.mock.on("a.bmp", [ViewTest.reply(red: 5, cacheControl: "max-age=0"), ViewTest.reply(red: 6)])
+        _ = try await test.images.image("a.bmp")
+        let view = PictureView(test.images)
+        view.slot?.bind(ImageBinding("a.bmp", onSuccess: { view, response in view.note("closure \(response.image.red)") }))
+        #expect(view.log == ["closure 5"])
+        await test.settle()
+        #expect(view.log == ["closure 5", "closure 6"])
+        await test.end()
+    }
+
+    #if Images
+    /// The part of a picture that came gives way to the placeholder where the rest does not. UI-1.
+    @Test(arguments: [true, false]) func aPreviewIsNoPicture(isWhole: Bool) async throws {
+        let test = ViewTest()
+        let view = PictureView(test.images)
+        let placeholder = try ViewTest.image(red: 9)
+        var binding = ImageBinding<PictureView>(
+            "a.jpg", placeholder: .placeholder(placeholder), onFailure: { view, _ in view.note("failed") })
+        binding.onProgress = { view, progress in if progress.completed > 0 { view.note("progress") } }
+        view.slot?.bind(binding)
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "ScopedNetImagesTests/Fixtures/Codecs/progressive.jpg")
+        let data = try Data(contentsOf: file)
+        let exchange = await test.mock.exchange(0)
+        exchange.receiveHead(headers: [.contentLength: "\(data.count)"])
+        exchange.receive(data.prefix(data.count * 3 / 4))
+        exchange.reportReceived(Int64(data.count * 3 / 4), of: Int64(data.count))
+        await eventually { view.log.contains { $0.hasPrefix("preview ") } && view.log.contains("progress") }
+        if isWhole { exchange.receive(data.suffix(from: data.count * 3 / 4)) }
+        if isWhole { exchange.finish() } else { exchange.fail() }
+        await test.settle()
+        let rest = view.log.drop { $0 == "9" }.filter { $0 != "progress" && !$0.hasPrefix("preview ") }
+        #expect(isWhole ? rest.count == 1 && rest != ["failed"] : rest == ["9", "failed"], "\(view.log)")
+        await test.end()
+    }
+    #endif
 
     /// UI-1.
     @Test func theClosureForSuccessTakesThePlaceOfShowing() async throws {
@@ -340,6 +382,23 @@ import Testing
 
     @concurrent private func end(_ bag: DeallocBag) async { bag.end() }
 
+    /// The closures of a slot are destroyed on the thread of what they have captured, whoever cancels.
+    @Test(arguments: [true, false]) func closuresAreDestroyedOnTheMainActor(isCancelled: Bool) async throws {
+        let test = ViewTest()
+        let (view, death) = (PictureView(test.images), Death())
+        let slot = try #require(view.slot)
+        bind(slot, Captured(death))
+        await test.mock.waitForExchanges(1)
+        if isCancelled { await cancel(slot, 1) } else { await end(view.bag) }
+        await eventually { death.thread != nil }
+        #expect(death.thread == pthread_self())
+        await test.end()
+    }
+
+    private func bind(_ slot: ImageSlot<PictureView>, _ captured: Captured) {
+        slot.bind(ImageBinding("a.bmp", onSuccess: { _, _ in withExtendedLifetime(captured) {} }))
+    }
+
     @Test func bindingAgainAndAgainLeavesNothing() async throws {
         let test = ViewTest(unanswered: .fail)
         test.mock.on("last.bmp", ViewTest.reply(red: 3))
@@ -412,4 +471,18 @@ import Testing
         #expect(button.log == ["image 3: 2"])
         await test.end()
     }
+}
+
+/// The thread on which something was destroyed.
+private final class Death: Sendable {
+    private let place = Mutex<pthread_t?>(nil)
+    var thread: pthread_t? { place.withLock { $0 } }
+    func note() { place.withLock { $0 = pthread_self() } }
+}
+
+/// Captured by a closure of the main actor.
+private final class Captured: Sendable {
+    private let death: Death
+    init(_ death: Death) { self.death = death }
+    deinit { death.note() }
 }

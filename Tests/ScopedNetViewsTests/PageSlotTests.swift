@@ -188,6 +188,34 @@ import Testing
         await test.end()
     }
 
+    /// The view that is loading a page is told to stop by whoever ends the slot. UI-6.
+    @Test(arguments: SlotEnd.allCases) func theEndOfTheSlotStopsItsView(_ end: SlotEnd) async throws {
+        let test = ViewTest(unanswered: .fail)
+        test.mock.on("a", Self.html("a"))
+        let (view, bag) = (PageView(), DeallocBag())
+        view.isImmediate = false
+        var slot: PageSlot<PageView>? = PageSlot(for: view, in: bag)
+        slot?.bind(PageBinding(test.session.get("a")))
+        await eventually { view.completions.count == 1 }
+        switch end {
+        case .cancel: slot?.cancel()
+        case .bag: bag.end()
+        case .release: slot = nil
+        }
+        await eventually { view.log == ["start", "load", "stop"] }
+        await test.end()
+    }
+
+    @Test func theViewMayCancelAtTheStart() async throws {
+        let test = ViewTest()
+        let view = PageView()
+        let slot = PageSlot(for: view)
+        view.onStart = { [weak slot] in slot?.cancel() }
+        #expect(slot.bind(PageBinding(test.session.get("a"))) == nil && view.log == ["start", "stop"])
+        await test.end()
+        #expect(test.mock.exchanges.isEmpty)
+    }
+
     @Test func aViewThatDiesEndsItsPage() async throws {
         let test = ViewTest()
         var view: PageView? = PageView()

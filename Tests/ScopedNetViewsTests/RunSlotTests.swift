@@ -167,13 +167,36 @@ import Testing
         await test.mock.waitForExchanges(1)
         run.suspend()
         run.resume()
-        await mainQueue()
-        slot = nil
-        #expect(test.views.followerCount == 0 && run.status.isExecuting)
+        await eventually { test.views.followerCount == 0 }
+        #expect(run.status.isExecuting && slot?.isFollowing == false)
         run.cancel()
+        slot = nil
         await test.end()
     }
+
+    /// A spinner of a run that is followed no more does not turn for ever. UI-3, defect 46.
+    @Test(arguments: SlotEnd.allCases) func theEndOfTheSlotStopsIt(_ end: SlotEnd) async throws {
+        let test = ViewTest()
+        let (view, bag) = (StatusView(), DeallocBag())
+        var slot: BusySlot<StatusView>? = BusySlot(for: view, in: bag)
+        let run = test.session.get("a").start()
+        slot?.bind(run)
+        await test.mock.waitForExchanges(1)
+        switch end {
+        case .cancel: slot?.cancel()
+        case .bag: bag.end()
+        case .release: slot = nil
+        }
+        await eventually { view.log == ["busy", "idle"] }
+        #expect(run.status.isExecuting && slot?.isFollowing != true && test.views.followerCount == 0)
+        run.cancel()
+        await test.end()
+        #expect(view.log == ["busy", "idle"])
+    }
 }
+
+/// The end of a slot before that of its work.
+enum SlotEnd: CaseIterable { case cancel, bag, release }
 
 /// The bar of a run.
 @MainActor @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct ProgressSlotTests {
@@ -195,6 +218,34 @@ import Testing
         await eventually { !slot.isFollowing }
         #expect(view.log.suffix(2) == ["1.0", "end"] && test.views.followerCount == 0)
         await test.end()
+    }
+
+    /// UI-5, defect 46.
+    @Test(arguments: SlotEnd.allCases) func theEndOfTheSlotEndsIt(_ end: SlotEnd) async throws {
+        let test = ViewTest()
+        let (view, bag) = (StatusView(), DeallocBag())
+        var slot: ProgressSlot<StatusView>? = ProgressSlot(for: view, in: bag)
+        let run = test.session.get("a").start()
+        slot?.bind(run)
+        await test.mock.waitForExchanges(1)
+        switch end {
+        case .cancel: slot?.cancel()
+        case .bag: bag.end()
+        case .release: slot = nil
+        }
+        await eventually { view.log == ["unknown", "goes on", "end"] }
+        // The end of one that was cancelled is not taken for that of the next.
+        slot?.cancel()
+        if end == .cancel {
+            slot?.bind(run)
+            slot?.cancel()
+            slot?.bind(run)
+            await mainQueue()
+            #expect(view.log.suffix(3) == ["goes on", "unknown", "goes on"] || view.log.suffix(2) == ["unknown", "goes on"])
+        }
+        run.cancel()
+        await test.end()
+        #expect(view.log.last == "end")
     }
 
     /// UI-5.

@@ -19,10 +19,20 @@ extension DeallocBag {
         if let owned = object.owned(DeallocBag.self) { return owned }
         let bag = DeallocBag(label: "\(object.typeName) \(fileID):\(line)", fileID: fileID, line: line)
         object.own(bag)
+        object.own(BagEnd(bag))
         // Weakly: the signal is not to prolong the life of the bag beyond that of the object's data.
         if object.isWidget { connect(object, "destroy") { [weak bag] in _ = bag?.end() } }
         return bag
     }
+}
+
+/// Ends a bag with its object, also where somebody else refers to the bag.
+private final class BagEnd: Sendable {
+    private let bag: DeallocBag
+
+    init(_ bag: DeallocBag) { self.bag = bag }
+
+    deinit { _ = bag.end() }
 }
 
 extension UnsafeMutableRawPointer {

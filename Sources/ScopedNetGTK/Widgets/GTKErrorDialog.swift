@@ -23,11 +23,11 @@ public final class GTKErrorDialog: GTKAdapter, ErrorPresenting {
         window.own(self)
     }
 
-    /// Shows an error: its text, and below it the advice.
+    /// Shows an error: its text, and below it the advice. A window that has ended shows none.
     ///
     /// - Parameter error: the error in words.
     public func present(_ error: ErrorText) {
-        guard error.text != shown?.error.text, !waiting.contains(where: { $0.text == error.text }) else { return }
+        guard !bag.isEnded, error.text != shown?.error.text, !waiting.contains(where: { $0.text == error.text }) else { return }
         if shown == nil { show(error) } else { waiting.append(error) }
     }
 

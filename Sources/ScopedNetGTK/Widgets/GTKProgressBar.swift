@@ -59,7 +59,7 @@ public final class GTKProgressBar: GTKAdapter, ProgressDisplaying {
 
     private static func pulse(_ bar: () -> GTKProgressBar?) async {
         repeat {
-            guard let object = bar()?.object else { return }
+            guard let object = bar()?.object, object.address != nil else { return }
             object.with { gtk_progress_bar_pulse(OpaquePointer($0)) }
             try? await Task.sleep(for: .milliseconds(100))
         } while !Task.isCancelled

@@ -11,7 +11,8 @@ struct ActiveRuns: Sendable {
         init?(_ kind: RequestEvent.Kind) {
             switch kind {
             case .started: self = .started
-            case .waitingForConnectivity, .rateLimited, .queued, .retryDecided(_, .some): self = .waiting
+            // A connection that was dead is replaced within an attempt: not each retry is another one.
+            case .waitingForConnectivity, .rateLimited, .queued, .attemptFinished: self = .waiting
             case .suspended: self = .suspended
             case .resumed: self = .resumed
             case .finished, .cancelled: self = .ended

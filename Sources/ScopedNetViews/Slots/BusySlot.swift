@@ -5,7 +5,7 @@ public import ScopedNet
 /// Suspensions are followed where the session has a ``ViewObserver``, the end of the run always. The slot holds the view weakly, keeps nothing of the run
 /// beyond its end, and never cancels it.
 @MainActor public final class BusySlot<Target: BusyDisplaying>: Cancellable {
-    private weak var target: Target?
+    private let view: ShownWork<Target>
     private let scope: SlotScope<BusyFollowing>
     nonisolated private var work: SlotWork<BusyFollowing> { scope.work }
     private var isBusy = false
@@ -16,7 +16,7 @@ public import ScopedNet
     ///   - target: the view, held weakly.
     ///   - bag: ends the slot, for good. Default: none.
     public init(for target: Target, in bag: DeallocBag? = nil) {
-        self.target = target
+        view = ShownWork(target) { $0.setBusy(false) }
         scope = SlotScope(in: bag)
     }
 
@@ -33,32 +33,34 @@ public import ScopedNet
     public func bind(_ run: Run?, following: BusyFollowing = .unfinished) {
         work.cancel()
         guard let run, run.status.isExecuting, following == .unfinished || !run.status.isSuspended, let number = work.begin(following)
-        else { return set(false) }
+        else { return set(false, nil) }
         let followed = FollowedRun.follow(run) { [weak self] update in self?.take(update, number) }
-        work.set(followed, of: number)
-        set(!run.status.isSuspended)
+        work.set(view.end(number) { followed.cancel() }, of: number)
+        set(!run.status.isSuspended, number)
     }
 
-    /// Follows no run any more; the view is not told. Idempotent, any thread.
+    /// Follows no run any more, which stops the view: soon, on the main actor. Idempotent, any thread.
     nonisolated public func cancel() { work.cancel() }
 
     private func take(_ update: RunUpdate, _ number: UInt64) {
         guard work.content(of: number) != nil else { return }
+        guard view.target != nil else { return work.cancel() }
         switch update {
-        case .suspended: change(to: false)
-        case .resumed: change(to: true)
+        case .suspended: change(to: false, number)
+        case .resumed: change(to: true, number)
         case .sent, .received: break
         case .ended:
             _ = work.end(number)
-            change(to: false)
+            change(to: false, number)
         }
     }
 
-    private func change(to value: Bool) { if value != isBusy { set(value) } }
+    private func change(to value: Bool, _ number: UInt64) { if value != isBusy { set(value, number) } }
 
-    private func set(_ value: Bool) {
+    private func set(_ value: Bool, _ number: UInt64?) {
         isBusy = value
-        target?.setBusy(value)
+        if let number { value ? view.begin(number) : view.forget(number) } else { view.forget() }
+        view.target?.setBusy(value)
     }
 }
 

@@ -20,9 +20,9 @@ public import ScopedNet
         if let number = scope.work.begin(0) { scope.work.set(runs, of: number) }
     }
 
-    /// Shows the error of a run, if it comes to one; at once where it has.
+    /// Shows the error of a run, if it comes to one; with the next work of the main actor where it has.
     ///
-    /// - Parameter run: the run. Following it twice shows its error once.
+    /// - Parameter run: the run. Following one twice that goes on shows its error once.
     public func follow(_ run: Run) {
         guard target != nil, !scope.work.isEnded else { return }
         runs.add(run) { [weak self] error in self?.present(error) }

@@ -12,7 +12,8 @@ public struct ImageBinding<Target: AnyObject>: Sendable {
     public var placeholder: ImagePlaceholder
     /// Progressive pictures are shown while they arrive. Default: true.
     public var showsPreviews = true
-    /// Takes the place of showing the picture, which is then left to the closure; from memory it is called before `bind` returns. Default: nil.
+    /// Takes the place of showing the picture, which is then left to the closure; from memory it is called before `bind` returns, and once more where
+    /// that picture is stale and another comes. Default: nil.
     public var onSuccess: (@MainActor (Target, ImageResponse) -> Void)?
     /// Told of a failure, beside the placeholder that stays. Default: nil.
     public var onFailure: (@MainActor (Target, ImageLoadError) -> Void)?

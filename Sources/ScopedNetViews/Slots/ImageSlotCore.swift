@@ -24,6 +24,8 @@ import SystemSupport
     private let loader: ImageLoader
     private let scope: SlotScope<Load>
     nonisolated private var work: SlotWork<Load> { scope.work }
+    /// The load of which a preview is shown.
+    private var previewed: UInt64?
 
     init(_ target: Target, _ loader: ImageLoader, in bag: DeallocBag?) {
         (self.target, self.loader) = (target, loader)
@@ -43,7 +45,9 @@ import SystemSupport
         }
         let (key, found, isFresh) = loader.lookUp(request)
         let load = Load(key: key, cache: request.cache, place: place, binding: binding, display: display)
-        if let current = work.content, current.key == key, current.cache == request.cache, current.place == place {
+        if let current = work.content, current.key == key, current.cache == request.cache, current.place == place,
+            current.binding.showsPreviews || !binding.showsPreviews
+        {
             return adopt(load, priority: request.priority)
         }
         if let found, isFresh {
@@ -54,7 +58,7 @@ import SystemSupport
         guard let (number, former) = work.replace(load) else { return }
         if !isSameFile { former?.cancel() }
         // One that is stale is shown until the new one is there.
-        if let found { display(target, found.image, false) } else { show(binding.placeholder, in: target, display) }
+        if let found { show(found, load, in: target) } else { show(binding.placeholder, in: target, display) }
         // The view may have asked for another meanwhile.
         guard work.content(of: number) != nil else {
             former?.cancel()
@@ -91,17 +95,22 @@ import SystemSupport
 
     private func failed(_ error: ImageLoadError, _ number: UInt64) {
         guard let load = work.end(number), let target else { return }
+        // No part of a picture that does not come stays in the place of its placeholder.
+        if previewed == number { show(load.binding.placeholder, in: target, load.display) }
         load.binding.onFailure?(target, error)
     }
 
     private func progressed(_ progress: TransferProgress, _ number: UInt64) {
-        guard let load = work.content(of: number), let target else { return }
+        guard let load = work.content(of: number) else { return }
+        guard let target else { return work.cancel() }
         work.withWork { ($0 as? ReceiptEnd)?.joined() }
         load.binding.onProgress?(target, progress)
     }
 
     private func preview(_ image: DecodedImage, _ number: UInt64) {
-        guard let load = work.content(of: number), load.binding.showsPreviews, let target else { return }
+        guard let load = work.content(of: number), load.binding.showsPreviews else { return }
+        guard let target else { return work.cancel() }
+        previewed = number
         load.display(target, image, true)
     }
 

@@ -10,11 +10,9 @@ public import ScopedNet
 /// The view is told once that a page is on its way, and once that it is shown or cannot be. Another page, and a cancel, end the load before, silently
 /// (``PageDisplaying/stopLoading()``). The slot holds the view weakly.
 @MainActor public final class PageSlot<Target: PageDisplaying>: Cancellable {
-    private weak var target: Target?
+    private let view: ShownWork<Target>
     private let scope: SlotScope<PageBinding<Target>>
     nonisolated private var work: SlotWork<PageBinding<Target>> { scope.work }
-    /// The load of which the view knows the start, and no end.
-    private var started: UInt64?
 
     /// Makes a slot without a page.
     ///
@@ -22,7 +20,7 @@ public import ScopedNet
     ///   - target: the view, held weakly.
     ///   - bag: ends the slot, for good. Default: none; the load ends with the slot.
     public init(for target: Target, in bag: DeallocBag? = nil) {
-        self.target = target
+        view = ShownWork(target) { $0.stopLoading() }
         scope = SlotScope(in: bag)
     }
 
@@ -39,43 +37,38 @@ public import ScopedNet
     @discardableResult
     public func bind(_ binding: PageBinding<Target>, fileID: StaticString = #fileID, line: Int = #line) -> Run? {
         work.cancel()
-        stopView()
-        guard let target, let number = work.begin(binding) else { return nil }
-        started = number
+        view.end()
+        guard let target = view.target, let number = work.begin(binding) else { return nil }
+        view.begin(number)
         target.pageDidStart()
-        // The view may have asked for another page.
-        guard work.content(of: number) != nil else { return nil }
+        // The view may have asked for another page, or for none.
+        guard work.content(of: number) != nil else {
+            view.end(number)
+            return nil
+        }
         let run = binding.request
             .onResponse(for: self, fileID: fileID, line: line) { slot, response in slot.received(response, number) }
             .onFailure(for: self, fileID: fileID, line: line) { slot, error in slot.finish(.failure(error), number) }
             .onDownloadProgress(for: self, fileID: fileID, line: line) { slot, progress in slot.progressed(progress, number) }
             .onEnd(for: self, fileID: fileID, line: line) { slot, reason in if reason.isCancelled { slot.cancelled(number) } }
             .start(fileID: fileID, line: line)
-        work.set(end(of: run, number), of: number)
+        work.set(view.end(number) { [core = run.core] in _ = core.cancel(.explicit) }, of: number)
         return run
     }
 
     /// Ends the load, silently: no closure is called, and the view keeps what it shows. Idempotent, any thread; the view is told on the main actor.
     nonisolated public func cancel() { work.cancel() }
 
-    /// Cancels the run, on any thread, and tells the view.
-    private func end(of run: Run, _ number: UInt64) -> any Cancellable {
-        AnyCancellable { [weak self, core = run.core] in
-            _ = core.cancel(.explicit)
-            DeliveryLane.main.enqueue(.work { MainActor.assumeIsolated { self?.stopView(of: number) } })
-        }
-    }
-
     // MARK: The run tells
 
     private func progressed(_ progress: TransferProgress, _ number: UInt64) {
-        guard let binding = work.content(of: number), let target else { return }
+        guard let binding = work.content(of: number), let target = view.target else { return }
         binding.onProgress?(target, progress)
     }
 
     private func received(_ response: Response<Data>, _ number: UInt64) {
         guard let binding = work.content(of: number) else { return }
-        guard let target else { return work.cancel() }
+        guard let target = view.target else { return work.cancel() }
         let page: PageContent
         do { page = try binding.transform.page(of: response) } catch { return finish(.failure(error), number) }
         // The transform may have asked for another page.
@@ -85,22 +78,14 @@ public import ScopedNet
 
     private func cancelled(_ number: UInt64) {
         _ = work.end(number)
-        stopView(of: number)
-    }
-
-    private func stopView(of number: UInt64) { if started == number { stopView() } }
-
-    private func stopView() {
-        guard started != nil else { return }
-        started = nil
-        target?.stopLoading()
+        view.end(number)
     }
 
     /// The only end of a page.
     private func finish(_ result: Result<Void, any Error>, _ number: UInt64) {
         guard let binding = work.end(number) else { return }
-        started = nil
-        guard let target else { return }
+        view.forget(number)
+        guard let target = view.target else { return }
         switch result {
         case .success:
             target.pageDidFinish()

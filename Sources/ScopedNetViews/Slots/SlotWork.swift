@@ -82,20 +82,36 @@ final class SlotWork<Content: Sendable>: Cancellable {
         return former?.content
     }
 
-    /// Cancels the work, and destroys its closures. Any thread.
+    /// Cancels the work, and destroys its closures: at once on the main queue, and else on the main actor soon, as what they have captured is its own.
     func cancel() {
-        let former = state.withLock { state in
-            let former = state
-            (state.content, state.work) = (nil, nil)
-            return former
+        let (work, closures) = state.withLock { state -> ((any Cancellable)?, FormerContent<Content>?) in
+            defer { (state.content, state.work) = (nil, nil) }
+            return (state.work, state.content.map(FormerContent.init))
         }
-        former.work?.cancel()
+        work?.cancel()
+        guard let closures else { return }
+        if MainQueue.isCurrent { closures.destroy() } else { DeliveryLane.main.enqueue(.work { closures.destroy() }) }
     }
 
     /// Cancels for good.
     func end() {
         state.withLock { $0.isEnded = true }
         cancel()
+    }
+}
+
+/// Closures that wait for the main thread to be destroyed on. Whoever else refers to this does not refer to them.
+private final class FormerContent<Content: Sendable>: Sendable {
+    private let content: Lock<Content?>
+
+    init(_ content: Content) { self.content = Lock(content) }
+
+    func destroy() {
+        let content = content.withLock { content in
+            defer { content = nil }
+            return content
+        }
+        withExtendedLifetime(content) {}
     }
 }
 
