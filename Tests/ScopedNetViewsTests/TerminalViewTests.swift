@@ -69,7 +69,7 @@ import Testing
 
     @Test func progressIsALineThatIsDrawnAgain() {
         let screen = Screen()
-        let line = TerminalProgressLine("photo\u{1B}[2J", screen.output, width: 10)
+        let line = TerminalProgressLine("p\u{1B}[2J", screen.output, width: 10)
         line.setPaused(true)
         line.setPaused(false)
         line.endProgress()
@@ -88,6 +88,37 @@ import Testing
         #expect(screen.take() == "<LF>")
         line.endProgress()
         #expect(screen.take().isEmpty)
+    }
+
+    /// Two downloads at once are not thousands of lines.
+    @Test func oneOfTwoBarsMovesAtATime() {
+        let screen = Screen()
+        let (a, b) = (TerminalProgressLine("a", screen.output, width: 4), TerminalProgressLine("b", screen.output, width: 4))
+        a.display(.fraction(0), animated: true)
+        b.display(.fraction(0), animated: true)
+        #expect(screen.take() == "<CR>a [    ]   0 %<K><LF><CR>b [    ]   0 %<K>")
+        a.display(.fraction(0.5), animated: true)
+        #expect(screen.take().isEmpty)
+        b.display(.fraction(0.5), animated: true)
+        b.endProgress()
+        #expect(screen.take() == "<CR>b [##  ]  50 %<K><LF>")
+        a.display(.fraction(0.75), animated: true)
+        a.endProgress()
+        #expect(screen.take() == "<CR>a [### ]  75 %<K><LF>")
+    }
+
+    /// A line that the terminal breaks would be drawn below itself.
+    @Test func aLongLabelIsCut() {
+        let screen = Screen()
+        let line = TerminalProgressLine(String(repeating: "a", count: 100), screen.output, width: 10)
+        line.display(.fraction(0.5), animated: true)
+        #expect(screen.take() == "<CR>\(String(repeating: "a", count: 20)) [#####     ]  50 %<K>")
+        line.endProgress()
+        _ = screen.take()
+        let spinner = TerminalSpinner(String(repeating: "b", count: 100), screen.output, timing: ManualClock())
+        spinner.setBusy(true)
+        #expect(screen.take() == "<CR>| \(String(repeating: "b", count: 37))<K>")
+        spinner.setBusy(false)
     }
 
     @Test func aFileGetsOneLineAtTheEndOfProgress() {

@@ -1,14 +1,17 @@
 import ScopedNet
+import ScopedNetImages
 
 /// A progress bar in one line of a terminal: `photo.jpg [#########           ]  45 %`.
 ///
-/// An output that is no terminal gets one line, at the end.
+/// Once another view has begun a line of its own the bar stands still, and is drawn once more at its end. A label that does not fit the terminal is cut. An
+/// output that is no terminal gets one line, at the end.
 @MainActor public final class TerminalProgressLine: ProgressDisplaying {
     private let output: TerminalOutput
     private let label: String
     private let width: Int
     private var progress: ProgressValue?
     private var isPaused = false
+    private var isDrawn = false
 
     /// Makes a line.
     ///
@@ -36,17 +39,24 @@ import ScopedNet
     /// Leaves the line as it is, and begins a new one.
     public func endProgress() {
         guard progress != nil else { return }
-        let isDrawn = output.isTerminal && output.isLastWriter(self)
-        output.write(isDrawn ? "\n" : "\(text)\n", leavesLine: false, by: self)
-        (progress, isPaused) = (nil, false)
+        let isThere = output.isTerminal && output.isLastWriter(self)
+        output.write(isThere ? "\n" : "\(output.isTerminal ? fitting : text(label))\n", leavesLine: false, by: self)
+        (progress, isPaused, isDrawn) = (nil, false, false)
     }
 
     private func draw() {
-        guard output.isTerminal else { return }
-        output.write("\r\(text)\u{1B}[K", leavesLine: true, by: self)
+        guard output.isTerminal, !isDrawn || output.isFree(for: self) else { return }
+        isDrawn = true
+        output.write("\r\(fitting)\u{1B}[K", leavesLine: true, by: self)
     }
 
-    private var text: String {
+    /// A line that is longer than the terminal could not be drawn over.
+    private var fitting: String {
+        let excess = text(label).count - output.size.columns + 1
+        return text(excess > 0 ? String(label.dropLast(excess)) : label)
+    }
+
+    private func text(_ label: String) -> String {
         let mark = isPaused ? " (paused)" : ""
         guard let fraction = progress?.fraction else { return "\(label) …\(mark)" }
         let percent = "\(Int((fraction * 100).rounded(.down)))"

@@ -1,4 +1,5 @@
 package import ScopedNet
+import ScopedNetImages
 
 /// A spinner in one line of a terminal, which is erased when it stops.
 ///
@@ -50,7 +51,7 @@ package import ScopedNet
         guard isBusy else { return }
         // The line of another view is left alone.
         if output.isFree(for: self) {
-            output.write("\r\(Self.frames[frame]) \(label)\u{1B}[K", leavesLine: true, by: self)
+            output.write("\r\(Self.frames[frame]) \(label.prefix(max(0, output.size.columns - 3)))\u{1B}[K", leavesLine: true, by: self)
             frame = (frame + 1) % Self.frames.count
         }
         timer = timing.schedule(after: interval) { [weak self] in
