@@ -75,7 +75,8 @@ import ScopedNetViews
     }
 
     private func connectParts() {
-        grid.onActivate = { [weak self] photo in self?.open(photo) }
+        // Behind the click, whose widget is hidden by it.
+        grid.onActivate = { [weak self] photo in afterLayout { self?.open(photo) } }
         grid.onBind = { [weak self] in self?.lookSoon() }
         grid.onEnd = { [weak self] source, error in self?.loadEnded(source, error) }
         let (search, server) = (header.search, header.server)
@@ -85,7 +86,7 @@ import ScopedNetViews
             countChanged()
         }
         connect(server, "notify::active") { [weak self] _ in self?.turnServer(on: gtk_switch_get_active(OpaquePointer(server)) != 0) }
-        connect(plain: "clicked", of: header.back) { [weak self] in self?.closePage() }
+        header.onBack = { [weak self] in self?.closePage() }
         let adjustment = gtk_scrolled_window_get_vadjustment(OpaquePointer(grid.scrolled))
         if let adjustment { connect(plain: "value-changed", of: UnsafeMutableRawPointer(adjustment)) { [weak self] in self?.lookSoon() } }
     }
@@ -128,7 +129,7 @@ import ScopedNetViews
         services.report.say("page opened \(photo.number)")
         lookSoon()
         afterLayout { [self] in
-            services.report.say("back", at: place(of: header.back, in: window))
+            if let back = header.back { services.report.say("back", at: place(of: back, in: window)) }
             services.report.say("page laid out \(photo.number)")
         }
     }
