@@ -26,6 +26,17 @@ private final class Handler: Sendable {
         MainActor.assumeIsolated { handler.body(argument) }
     }
 
+    static func runWhenIdle(_ context: UnsafeMutableRawPointer) {
+        // Safety: the caller has a reference; this one more is the source's, which releases it.
+        let context = Unmanaged<Handler>.fromOpaque(context).retain().toOpaque()
+        g_idle_add_full(
+            G_PRIORITY_DEFAULT_IDLE,
+            { context in
+                Handler.run(context, 0)
+                return 0  // G_SOURCE_REMOVE
+            }, context, { if let context = $0 { Unmanaged<Handler>.fromOpaque(context).release() } })
+    }
+
     static let release: GClosureNotify = { context, _ in
         // Safety: the one release of the reference that the connection has.
         if let context { Unmanaged<Handler>.fromOpaque(context).release() }
@@ -55,17 +66,18 @@ private final class Handler: Sendable {
         }, context, Handler.release)
 }
 
-/// Runs `body` once, after GTK has given all widgets their places and drawn them.
-@MainActor func afterLayout(_ body: @escaping @MainActor () -> Void) {
+/// Runs `body` once, after the next frame of a widget's window: everything has its place then.
+@MainActor func afterLayout(of widget: UnsafeMutableRawPointer, _ body: @escaping @MainActor () -> Void) {
     let context = Unmanaged.passRetained(Handler { _ in body() }).toOpaque()
-    g_idle_add_full(
-        G_PRIORITY_DEFAULT_IDLE,
-        { context in
-            Handler.run(context, 0)
+    gtk_widget_add_tick_callback(
+        widget.widget,
+        { _, _, context in
+            // This comes before the layout of the frame, and an idle source after it.
+            if let context { Handler.runWhenIdle(context) }
             return 0  // G_SOURCE_REMOVE
         }, context,
         { context in
-            // Safety: the one release of the reference that the source has.
+            // Safety: the one release of the reference that the callback has.
             if let context { Unmanaged<Handler>.fromOpaque(context).release() }
         })
 }

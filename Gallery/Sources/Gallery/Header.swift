@@ -4,7 +4,7 @@ import ScopedNetGTK
 /// The bar at the top of the window: the way back from a page, the number of photos, the search, the activity of the network, and the switch of the server.
 @MainActor final class Header {
     let widget = made(gtk_header_bar_new())
-    /// The way back from the page that is shown: a new button for each, as one that its own click hides may miss the next.
+    /// The way back from the page that is shown; nil on the wall.
     private(set) var back: UnsafeMutableRawPointer?
     /// Called with a click on it.
     var onBack: @MainActor () -> Void = {}
@@ -40,8 +40,8 @@ import ScopedNetGTK
 
     private func makeBack() -> UnsafeMutableRawPointer {
         let button = made(gtk_button_new_with_label("Back"))
-        // Behind the click, which would go on in a button that is no more.
-        connect(plain: "clicked", of: button) { [weak self] in afterLayout { self?.onBack() } }
+        // Behind the click, which takes the button away.
+        connect(plain: "clicked", of: button) { [weak self] in afterLayout(of: button) { self?.onBack() } }
         gtk_header_bar_pack_start(OpaquePointer(widget), button.widget)
         return button
     }

@@ -76,7 +76,10 @@ import ScopedNetViews
 
     private func connectParts() {
         // Behind the click, whose widget is hidden by it.
-        grid.onActivate = { [weak self] photo in afterLayout { self?.open(photo) } }
+        grid.onActivate = { [weak self] photo in
+            guard let self else { return }
+            afterLayout(of: window) { self.open(photo) }
+        }
         grid.onBind = { [weak self] in self?.lookSoon() }
         grid.onEnd = { [weak self] source, error in self?.loadEnded(source, error) }
         let (search, server) = (header.search, header.server)
@@ -128,7 +131,7 @@ import ScopedNetViews
         header.show(page: photo)
         services.report.say("page opened \(photo.number)")
         lookSoon()
-        afterLayout { [self] in
+        afterLayout(of: window) { [self] in
             if let back = header.back { services.report.say("back", at: place(of: back, in: window)) }
             services.report.say("page laid out \(photo.number)")
         }
@@ -154,7 +157,7 @@ import ScopedNetViews
     private func lookSoon() {
         if isLookDue { return }
         isLookDue = true
-        afterLayout { [weak self] in self?.look() }
+        afterLayout(of: window) { [weak self] in self?.look() }
     }
 
     /// Asks for the photos on the screen before those around them, and tells when none of them is missing any more.
