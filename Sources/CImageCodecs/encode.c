@@ -223,6 +223,7 @@ static void jpeg_encode(EncodeJob *job) {
     info->in_color_space = JCS_RGB;
     jpeg_set_defaults(info);
     jpeg_set_quality(info, request->quality, TRUE);
+    if (request->is_progressive) jpeg_simple_progression(info);
     jpeg_start_compress(info, TRUE);
     for (int row = 0; row < request->height; row++) {
         opaque_row(request, row, job->row);

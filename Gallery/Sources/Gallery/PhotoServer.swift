@@ -3,32 +3,60 @@ import ScopedNetImages
 import ScopedNetTestServer
 
 /// The server of the photos, in this process: a list, and JPEGs that are painted when they are asked for.
-struct PhotoServer {
-    private static let places = ["Fjord", "Harbour", "Dunes", "Cliffs", "Lagoon", "Moor", "Summit", "Island", "Valley", "Bay"]
-    private static let times = ["at dawn", "at noon", "by night", "at dusk", "in spring", "in the mist"]
+@MainActor final class PhotoServer {
+    nonisolated private static let places = ["Fjord", "Harbour", "Dunes", "Cliffs", "Lagoon", "Moor", "Summit", "Island", "Valley", "Bay"]
+    nonisolated private static let times = ["at dawn", "at noon", "by night", "at dusk", "in spring", "in the mist"]
 
-    let server: LoopbackServer
-    var url: String { server.url + "/" }
+    private let server = LoopbackServer(.init(threads: 1))
+    private var change: Task<Void, Never>?
+    /// The port, on or off.
+    var port: Int { server.port }
+    /// The requests that are being answered.
+    var requestsInFlight: Int { server.concurrentRequests }
 
     /// Starts the server.
     ///
-    /// - Parameters:
-    ///   - count: the photos.
-    ///   - pace: the bytes of a photo in a tenth of a second; nil for all at once.
+    /// - Parameter options: the number of photos, and the pace at which they are sent.
     /// - Throws: the error of the socket.
-    init(count: Int, pace: Int?) throws {
-        server = LoopbackServer(.init(threads: 1))
-        let titles = (0..<count).map { "\($0) \(Self.places[$0 * 7 % 10]) \(Self.times[$0 % 6])" }
-        server.on("/photos.json", .json(String(decoding: try JSONEncoder().encode(titles), as: UTF8.self)))
-        server.on("/photos/*") { request in await Self.photo(request.path, large: request.query == "large", pace) }
+    init(_ options: Options) throws {
+        let titles = (0..<options.photos).map { number in
+            "\(number) \(Self.places[number * 7 % 10]) \(Self.times[number % 6])"
+        }
+        let text = String(decoding: try JSONEncoder().encode(titles), as: UTF8.self)
+        var list = ScriptedResponse.json(text).tagged("photos-\(options.photos)")
+        // Asked for each time, and good enough while the server is off.
+        list.headers.append("Cache-Control", "max-age=0")
+        server.on("/photos.json", list)
+        server.on("/photos/*") { request in
+            let isLarge = request.query == "large"
+            let pace = options.isFast && !isLarge ? nil : options.pace
+            return await Self.photo(request.path, isLarge: isLarge, pace: pace)
+        }
         try server.startAndWait()
     }
 
-    @concurrent private static func photo(_ path: String, large: Bool, _ pace: Int?) async -> ScriptedResponse {
+    /// Switches the server on or off, behind the switches before, and waits until that is done.
+    func turn(on isOn: Bool) async {
+        let (server, former) = (server, change)
+        let next = Task {
+            await former?.value
+            if isOn { try? await server.start() } else { await server.stop() }
+        }
+        change = next
+        await next.value
+    }
+
+    /// Waits until nothing is being answered.
+    func waitForRequests() async { try? await server.waitForClientsToLeave() }
+
+    /// Waits until no client is connected.
+    func waitForSockets() async { try? await server.waitForOpenConnections { $0 == 0 } }
+
+    @concurrent private static func photo(_ path: String, isLarge: Bool, pace: Int?) async -> ScriptedResponse {
         guard let number = path.split(separator: "/").last.flatMap({ Int($0) }) else { return .status(404) }
         do {
-            let image = try Painter(number: number).paint(width: large ? 1600 : 640, height: large ? 1200 : 480)
-            let bytes = Array(try JPEGEncoder(quality: 88).encode(image))
+            let image = try Painter(number: number).paint(width: isLarge ? 1600 : 640, height: isLarge ? 1200 : 480)
+            let bytes = Array(try JPEGEncoder(quality: 88, isProgressive: true).encode(image))
             let headers: HeaderList = ["Content-Type": "image/jpeg", "Cache-Control": "max-age=600"]
             let response = ScriptedResponse(headers: headers, body: .bytes(bytes))
             return pace.map { response.paced(bytes: $0, every: .milliseconds(100)) } ?? response

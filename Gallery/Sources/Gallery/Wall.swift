@@ -1,131 +1,187 @@
 import CGalleryGTK
-import Glibc
 import Reachability
 import ScopedNet
 import ScopedNetGTK
 import ScopedNetImages
 import ScopedNetViews
 
-/// The window with the photos: a grid whose cells are used again, a search, a refresh, and the activity of the network.
+/// The window with the photos: a grid, a page for one of them, a search, a refresh, and the activity of the network.
 @MainActor final class Wall {
     let window = made(gtk_window_new())
-    private let session: Session
-    private let images: ImageLoader
+    private let services: Services
+    private let header = Header()
+    private let banner: Banner
+    private let grid: Grid
+    private let stack = made(gtk_stack_new())
     private let activity: NetworkActivityIndicator
-    private let spinner = GTKSpinner()
-    private let titles = gtk_string_list_new(nil)
-    private let filter = gtk_string_filter_new(gtk_property_expression_new(gtk_string_object_get_type(), nil, "string"))
-    private let scrolled = made(gtk_scrolled_window_new())
-    private let banner = made(gtk_revealer_new())
     private let errors: GTKErrorDialog
     private let errorSlot: ErrorSlot<GTKErrorDialog>
-    private var cells: [UInt: PhotoCell] = [:]
-    private var prefetch: ImagePrefetch?
-    private lazy var refresh = GTKRefresh(scrolled) { [weak self] in self?.reload() }
+    private let column = made(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0))
+    private var page: PhotoPage?
+    private var lines: [String] = []
+    private var isLookDue = false
+    private var settled = ""
+    private lazy var refresh = GTKRefresh(grid.scrolled) { [weak self] in
+        self?.services.report.say("refresh")
+        self?.reload()
+    }
     private lazy var refreshSlot = BusySlot(for: refresh, in: .of(gObject: window))
 
-    init(_ session: Session, _ images: ImageLoader, _ views: ViewObserver) {
-        (self.session, self.images) = (session, images)
-        activity = NetworkActivityIndicator(views)
+    init(_ services: Services, isServerOn: Bool) {
+        (self.services, banner, grid) = (services, Banner(services.report), Grid(services))
+        activity = NetworkActivityIndicator(services.views)
         errors = GTKErrorDialog(over: window)
         errorSlot = ErrorSlot(for: errors, in: .of(gObject: window))
         gtk_window_set_title(window.window, "Photos")
         gtk_window_set_default_size(window.window, 1000, 740)
         style(window, "wall")
+        gtk_switch_set_active(OpaquePointer(header.server), isServerOn ? 1 : 0)
+        gtk_window_set_titlebar(window.window, header.widget.widget)
+        gtk_widget_set_vexpand(grid.scrolled.widget, 1)
+        for child in [banner.widget, refresh.header, grid.scrolled] { gtk_box_append(column.box, child?.widget) }
+        gtk_stack_add_child(OpaquePointer(stack), column.widget)
+        gtk_window_set_child(window.window, stack.widget)
         activity.isEnabled = true
-        activity.attach(spinner)
-        gtk_window_set_titlebar(window.window, makeHeader().widget)
-        let column = made(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0))
-        gtk_widget_set_vexpand(scrolled.widget, 1)
-        gtk_scrolled_window_set_child(OpaquePointer(scrolled), makeGrid().widget)
-        for child in [makeBanner(), refresh.header, scrolled] { gtk_box_append(column.box, child?.widget) }
-        gtk_window_set_child(window.window, column.widget)
+        activity.attach(header.spinner)
+        connectParts()
         followNetwork()
         reload()
     }
 
     /// Fetches the list. Its run reveals the header of the refresh, and an error of it opens a dialog.
     func reload() {
-        let run = session.get("photos.json", as: [String].self)
-            .onSuccess(for: self) { wall, lines in wall.show(lines) }
+        let run = services.session.get("photos.json", as: [String].self)
+            .onResponse(for: self) { wall, response in wall.show(response.value, from: response.source) }
+            .onFailure(for: self) { wall, error in wall.services.report.say("list failed \(error.code)") }
             .start(in: .of(gObject: window))
         refreshSlot.bind(run)
         errorSlot.follow(run)
     }
 
-    private func show(_ lines: [String]) {
-        // In one step: after each change the grid binds its cells anew.
-        var words = lines.map { UnsafePointer(strdup($0)) } + [nil]
-        gtk_string_list_splice(titles, 0, g_list_model_get_n_items(titles), &words)
-        for word in words { free(UnsafeMutablePointer(mutating: word)) }
+    private func show(_ lines: [String], from source: ResponseSource) {
+        services.report.noteCall()
+        banner.hasServer = source != .cache
+        services.report.say("list \(lines.count) \(source)")
+        // The same list leaves the wall as it is, and photos that are missing have another try.
+        if lines != self.lines { grid.show(lines) } else { for cell in grid.usedCells { cell.retry() } }
+        self.lines = lines
+        countChanged()
     }
 
-    // MARK: Widgets
-
-    private func makeHeader() -> UnsafeMutableRawPointer {
-        let (header, search) = (made(gtk_header_bar_new()), made(gtk_search_entry_new()))
-        gtk_widget_set_size_request(search.widget, 320, -1)
-        gtk_header_bar_set_title_widget(OpaquePointer(header), search.widget)
-        gtk_header_bar_pack_end(OpaquePointer(header), spinner.widget?.widget)
-        let searched = search
-        connect(search, "notify::text") { [weak self] _ in
-            gtk_string_filter_set_search(self?.filter, gtk_editable_get_text(OpaquePointer(searched)))
-        }
-        return header
+    private func countChanged() {
+        header.show(count: grid.count)
+        services.report.say("found \(grid.count)")
+        lookSoon()
     }
 
-    private func makeBanner() -> UnsafeMutableRawPointer {
-        let label = made(gtk_label_new("You are offline. Photos that were seen before are still here."))
-        style(label, "banner")
-        gtk_revealer_set_child(OpaquePointer(banner), label.widget)
-        return banner
-    }
-
-    private func makeGrid() -> UnsafeMutableRawPointer {
-        let factory = gtk_signal_list_item_factory_new()
-        let found = UnsafeMutablePointer<GtkFilter>(filter)
-        let shown = gtk_filter_list_model_new(titles, found)
-        let grid = made(gtk_grid_view_new(gtk_no_selection_new(shown), factory))
-        gtk_grid_view_set_max_columns(OpaquePointer(grid), 4)
-        gtk_grid_view_set_single_click_activate(OpaquePointer(grid), 1)
-        guard let factory = UnsafeMutableRawPointer(factory) else { return grid }
-        connect(factory, "setup") { [weak self] item in
+    private func connectParts() {
+        // Behind the click, whose widget is hidden by it.
+        grid.onActivate = { [weak self] photo in
             guard let self else { return }
-            let cell = PhotoCell(images)
-            cells[item] = cell
-            gtk_list_item_set_child(OpaquePointer(bitPattern: item), cell.widget.widget)
+            afterLayout(of: window) { self.open(photo) }
         }
-        connect(factory, "bind") { [weak self] item in self?.bind(item) }
-        connect(factory, "unbind") { [weak self] item in self?.cells[item]?.clear() }
-        connect(factory, "teardown") { [weak self] item in self?.cells[item] = nil }
-        connect(grid, "activate") { [weak self] place in
-            guard let self, let photo = Self.photo(g_list_model_get_item(shown, guint(place)), owned: true) else { return }
-            PhotoPage.open(photo, over: window, images)
+        grid.onBind = { [weak self] in self?.lookSoon() }
+        grid.onEnd = { [weak self] source, error in self?.loadEnded(source, error) }
+        let (search, server) = (header.search, header.server)
+        connect(search, "notify::text") { [weak self] _ in
+            guard let self, let words = gtk_editable_get_text(OpaquePointer(search)) else { return }
+            grid.search(String(cString: words))
+            countChanged()
         }
-        return grid
+        connect(server, "notify::active") { [weak self] _ in self?.turnServer(on: gtk_switch_get_active(OpaquePointer(server)) != 0) }
+        header.onBack = { [weak self] in self?.closePage() }
+        let adjustment = gtk_scrolled_window_get_vadjustment(OpaquePointer(grid.scrolled))
+        if let adjustment { connect(plain: "value-changed", of: UnsafeMutableRawPointer(adjustment)) { [weak self] in self?.lookSoon() } }
     }
 
-    private func bind(_ item: UInt) {
-        let listItem = OpaquePointer(bitPattern: item)
-        guard let photo = Self.photo(gtk_list_item_get_item(listItem), owned: false) else { return }
-        cells[item]?.show(photo)
-        // The rows ahead, once for each row.
-        guard gtk_list_item_get_position(listItem) % 4 == 0 else { return }
-        prefetch = images.prefetch((photo.number + 4..<photo.number + 16).map { Photo("\($0) ").small })
+    private func turnServer(on isOn: Bool) {
+        DeallocBag.of(gObject: window).task { @MainActor [weak self] in
+            await self?.services.server.turn(on: isOn)
+            self?.services.report.say("server \(isOn ? "on" : "off")")
+            self?.reload()
+        }
     }
 
-    private static func photo(_ object: UnsafeMutableRawPointer?, owned: Bool) -> Photo? {
-        guard let object else { return nil }
-        defer { if owned { g_object_unref(object) } }
-        return gtk_string_object_get_string(OpaquePointer(object)).map { Photo(String(cString: $0)) }
+    private func loadEnded(_ source: ImageResponse.Source?, _ error: ImageLoadError?) {
+        if source == .file(.network) { banner.hasServer = true }
+        if case .transfer(let error)? = error, [.connectionRefused, .connectionFailed, .connectionLost].contains(error.code) {
+            banner.hasServer = false
+        }
+        lookSoon()
     }
 
     private func followNetwork() {
-        let monitor = ReachabilityMonitor()
+        // The way to the server, which is on this machine.
+        let monitor = ReachabilityMonitor(target: .host("127.0.0.1"))
         try? monitor.start()
         let banner = banner
         DeallocBag.of(gObject: window).task { @MainActor in
-            for await path in monitor.paths { gtk_revealer_set_reveal_child(OpaquePointer(banner), path.isSatisfied ? 0 : 1) }
+            for await path in monitor.paths { banner.hasNetwork = path.isSatisfied }
         }
+    }
+
+    // MARK: The page of a photo
+
+    private func open(_ photo: Photo) {
+        guard page == nil else { return }
+        let page = PhotoPage(photo, services)
+        self.page = page
+        gtk_stack_add_child(OpaquePointer(stack), page.widget.widget)
+        gtk_stack_set_visible_child(OpaquePointer(stack), page.widget.widget)
+        header.show(page: photo)
+        services.report.say("page opened \(photo.number)")
+        lookSoon()
+        afterLayout(of: window) { [self] in
+            if let back = header.back { services.report.say("back", at: place(of: back, in: window)) }
+            services.report.say("page laid out \(photo.number)")
+        }
+    }
+
+    private func closePage() {
+        guard let page else { return }
+        self.page = nil
+        gtk_stack_set_visible_child(OpaquePointer(stack), column.widget)
+        gtk_stack_remove(OpaquePointer(stack), page.widget.widget)
+        header.show(page: nil)
+        services.report.say("page closed \(page.photo.number)")
+        lookSoon()
+        guard services.report.isOn else { return }
+        Task { [services] in
+            await services.server.waitForRequests()
+            services.report.say("server idle")
+        }
+    }
+
+    // MARK: The photos on the screen
+
+    private func lookSoon() {
+        if isLookDue { return }
+        isLookDue = true
+        afterLayout(of: window) { [weak self] in self?.look() }
+    }
+
+    /// Asks for the photos on the screen before those around them, and tells when none of them is missing any more.
+    private func look() {
+        isLookDue = false
+        let visible = grid.visibleCells(in: window)
+        for cell in grid.usedCells { cell.setOnScreen(visible.contains { $0.cell === cell }) }
+        guard services.report.isOn, page == nil, !visible.contains(where: { $0.cell.stage == .loading }) else {
+            if !settled.isEmpty { services.report.say("unsettled") }
+            settled = ""
+            return
+        }
+        func numbers(_ stage: PhotoCell.Stage) -> String {
+            visible.filter { $0.cell.stage == stage }.map { " \($0.photo.number)" }.joined()
+        }
+        let now = "settled\(numbers(.shown)) missing\(numbers(.missing))"
+        guard now != settled else { return }
+        settled = now
+        for (photo, _, place) in visible { services.report.say("photo-\(photo.number)", at: place) }
+        let parts = [
+            ("search", header.search), ("server", header.server), ("wall", grid.scrolled), ("banner", banner.widget),
+            ("close", descendant(of: header.widget, style: "close")),
+        ]
+        for (name, part) in parts { if let part { services.report.say(name, at: place(of: part, in: window)) } }
+        services.report.say(now)
     }
 }

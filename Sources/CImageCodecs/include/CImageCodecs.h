@@ -121,6 +121,8 @@ typedef struct {
     int level;
     /// Of WebP.
     bool is_lossless;
+    /// Of JPEG: several scans, each of them finer. All coefficients of the picture are in memory meanwhile.
+    bool is_progressive;
     /// The colour beneath transparent pixels, in JPEG: 0xRRGGBB.
     uint32_t background;
 } scopednet_encode_request;

@@ -2,7 +2,7 @@
 import CImageCodecs
 public import FoundationEssentials
 
-/// Writes baseline JPEG. It has no alpha: pixels are drawn over a background. A side has 65,500 pixels at most, the limit of libjpeg.
+/// Writes baseline or progressive JPEG. It has no alpha: pixels are drawn over a background. A side has 65,500 pixels at most, the limit of libjpeg.
 public struct JPEGEncoder: ImageEncoding {
     /// An opaque colour.
     public struct Background: Sendable, Hashable {
@@ -22,20 +22,24 @@ public struct JPEGEncoder: ImageEncoding {
     public let quality: Int
     /// The colour beneath pixels that are not opaque.
     public let background: Background
+    /// True for files whose first bytes are all of the picture, coarse, and whose further ones make it finer.
+    public let isProgressive: Bool
 
     /// Makes an encoder.
     ///
     /// - Parameters:
     ///   - quality: from 0 to 100; others are the nearest of them. Default: 85.
     ///   - background: the colour beneath pixels that are not opaque. Default: white.
-    public init(quality: Int = 85, background: Background = .white) {
-        (self.quality, self.background) = (max(0, min(quality, 100)), background)
+    ///   - isProgressive: true for a file that can be shown before all of it has come; it takes longer to make, and more memory. Default: false.
+    public init(quality: Int = 85, background: Background = .white, isProgressive: Bool = false) {
+        (self.quality, self.background, self.isProgressive) = (max(0, min(quality, 100)), background, isProgressive)
     }
 
     /// Makes a file; see ``ImageEncoding/encode(_:)``.
     public func encode(_ image: DecodedImage) throws -> Data {
         var call = EncoderCall(.jpeg, most: Int(SCOPEDNET_JPEG_SIDE))
         call.request.quality = Int32(quality)
+        call.request.is_progressive = isProgressive
         call.request.background = UInt32(background.red) << 16 | UInt32(background.green) << 8 | UInt32(background.blue)
         return try call.encode(image) { scopednet_jpeg_encode($0, $1, $2) }
     }

@@ -60,6 +60,15 @@ import Testing
         #expect(JPEGEncoder(quality: -3).quality == 0 && WebPEncoder(quality: 200).quality == 100 && PNGEncoder(level: -1).level == 0)
     }
 
+    /// Scans change the order of a file alone.
+    @Test func progressiveFilesHaveTheSamePixels() throws {
+        let image = try S.image(130, 70, S.color)
+        let (plain, progressive) = (try JPEGEncoder().encode(image), try JPEGEncoder(isProgressive: true).encode(image))
+        let (first, second) = (try S.header(plain), try S.header(progressive))
+        #expect(!first.isProgressive && second.isProgressive)
+        #expect(S.meanDifference(try S.decode(progressive), try S.decode(plain)) == 0)
+    }
+
     /// JPEG has no alpha.
     @Test func transparencyBecomesTheBackground() throws {
         let encoder = JPEGEncoder(quality: 100, background: .init(red: 200, green: 100, blue: 0))
