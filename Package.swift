@@ -427,15 +427,16 @@ if buildsViews && !buildsAll {
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/WebKitProbe", swiftSettings: settings),
-        .testTarget(name: "ScopedNetGTKTests", dependencies: ["GTKProbe", "TestProcesses"], swiftSettings: settings),
-        .testTarget(name: "ScopedNetWebKitTests", dependencies: ["WebKitProbe", "TestProcesses"], swiftSettings: settings),
+        .testTarget(name: "ScopedNetGTKTests", dependencies: ["CleanSlate", "GTKProbe", "TestProcesses"], swiftSettings: settings),
+        .testTarget(name: "ScopedNetWebKitTests", dependencies: ["CleanSlate", "TestProcesses", "WebKitProbe"], swiftSettings: settings),
         .executableTarget(
             name: "GLibProbe", dependencies: ["GLibMainLoop", "CMainLoopGLib"], path: "Tests/GLibProbe", swiftSettings: settings),
         .executableTarget(
             name: "GLibRefusalProbe", dependencies: ["GLibMainLoop"], path: "Tests/GLibRefusalProbe", swiftSettings: settings),
         .target(name: "TestProcesses", dependencies: ["CNetlink"], path: "Tests/TestProcesses", swiftSettings: settings),
         .testTarget(
-            name: "GLibMainLoopTests", dependencies: ["GLibProbe", "GLibRefusalProbe", "TestProcesses"], swiftSettings: settings),
+            name: "GLibMainLoopTests", dependencies: ["CleanSlate", "GLibProbe", "GLibRefusalProbe", "TestProcesses"],
+            swiftSettings: settings),
     ]
 }
 

@@ -1,8 +1,9 @@
+import CleanSlate
 import TestProcesses
 import Testing
 
 /// The bridge in processes whose main thread is GLib's; the main thread of this one belongs to Swift Testing.
-@Suite struct MainQueueBridgeTests {
+@Suite(.leavesNothing) struct MainQueueBridgeTests {
     @Test func everyWayToTheMainQueueArrivesOnTheMainThread() async throws {
         #expect(try await lines("tasks") == ["task true", "sleep true", "hop true", "after true"])
     }

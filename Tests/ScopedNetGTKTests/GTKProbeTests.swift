@@ -1,9 +1,10 @@
+import CleanSlate
 import Foundation
 import TestProcesses
 import Testing
 
 /// The widgets of GTK, each scenario in a process whose main thread is that of GTK; `Scripts/test-views` has an X server for them.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["DISPLAY"] != nil, "GTK needs an X server: Scripts/test-views starts one"))
+@Suite(.leavesNothing, .enabled(if: hasDisplay, "GTK needs an X server: Scripts/test-views starts one"))
 struct GTKProbeTests {
     @Test(arguments: [
         "texture", "picture", "image", "button", "button-child", "progress", "spinner", "refresh", "dialog", "dialog-parent",
@@ -28,3 +29,5 @@ struct GTKProbeTests {
         #expect(try text("Sources/ScopedNetGTK/ScopedNetGTK.docc/PhotoWall.md").contains("```swift\n\(code)```"))
     }
 }
+
+private var hasDisplay: Bool { ProcessInfo.processInfo.environment["DISPLAY"] != nil }
