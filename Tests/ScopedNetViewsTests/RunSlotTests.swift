@@ -195,9 +195,6 @@ import Testing
     }
 }
 
-/// The end of a slot before that of its work.
-enum SlotEnd: CaseIterable { case cancel, bag, release }
-
 /// The bar of a run.
 @MainActor @Suite(.leavesNothing, .noLeaks, .timeLimit(.minutes(3))) struct ProgressSlotTests {
     /// UI-5.

@@ -155,3 +155,8 @@ extension Request {
         }
     }
 }
+
+/// The end of a slot before that of its work.
+enum SlotEnd: CaseIterable {
+    case cancel, bag, release
+}
