@@ -1,11 +1,11 @@
 import CleanSlate
+import Dispatch
 import FoundationEssentials
-import Glibc
 import HTTPTypes
 import ScopedNet
 import ScopedNetTesting
 import ScopedNetViews
-import Synchronization
+import SystemSupport
 import Testing
 
 @testable import ScopedNetImages
@@ -382,7 +382,7 @@ import Testing
 
     @concurrent private func end(_ bag: DeallocBag) async { bag.end() }
 
-    /// The closures of a slot are destroyed on the thread of what they have captured, whoever cancels.
+    /// The closures of a slot are destroyed where what they have captured belongs, whoever cancels.
     @Test(arguments: [true, false]) func closuresAreDestroyedOnTheMainActor(isCancelled: Bool) async throws {
         let test = ViewTest()
         let (view, death) = (PictureView(test.images), Death())
@@ -390,8 +390,8 @@ import Testing
         bind(slot, Captured(death))
         await test.mock.waitForExchanges(1)
         if isCancelled { await cancel(slot, 1) } else { await end(view.bag) }
-        await eventually { death.thread != nil }
-        #expect(death.thread == pthread_self())
+        await eventually { death.isOnMainQueue != nil }
+        #expect(death.isOnMainQueue == true)
         await test.end()
     }
 
@@ -473,11 +473,19 @@ import Testing
     }
 }
 
-/// The thread on which something was destroyed.
+/// The queue on which something was destroyed. The main queue has no thread of its own behind `dispatchMain()`.
 private final class Death: Sendable {
-    private let place = Mutex<pthread_t?>(nil)
-    var thread: pthread_t? { place.withLock { $0 } }
-    func note() { place.withLock { $0 = pthread_self() } }
+    // Safety: an address alone, which is set once and compared.
+    nonisolated(unsafe) private let key = DispatchSpecificKey<Bool>()
+    private let place = Lock<Bool?>(nil)
+    var isOnMainQueue: Bool? { place.withLock { $0 } }
+
+    init() { DispatchQueue.main.setSpecific(key: key, value: true) }
+
+    func note() {
+        let isMain = DispatchQueue.getSpecific(key: key) == true
+        place.withLock { $0 = isMain }
+    }
 }
 
 /// Captured by a closure of the main actor.

@@ -26,7 +26,7 @@ enum RunUpdate: Sendable {
 
 /// One run as one view follows it: on the main actor, in order, up to the end of the run or a cancel, whichever comes first.
 ///
-/// Where the session has no ``ViewObserver``, the end alone is told.
+/// Where the session has no ``ViewObserver``, the end alone is told. With one it is told twice, and the first time counts.
 final class FollowedRun: Cancellable {
     private struct State: Sendable {
         var tell: (@MainActor @Sendable (RunUpdate) -> Void)?
@@ -48,21 +48,12 @@ final class FollowedRun: Cancellable {
     /// Follows a run; what is asked of ``Run/status`` from here on is not older than the news.
     static func follow(_ run: Run, _ tell: @escaping @MainActor @Sendable (RunUpdate) -> Void) -> FollowedRun {
         let followed = FollowedRun(run, tell)
-        if let observer = followed.observer {
-            observer.add(followed, to: run.id)
-            // A run that ended before the observer knew of this told its end to others. One that ends now may tell it twice: the first time counts.
-            if !run.status.isExecuting { followed.send(.ended(error(of: run.core))) }
-        } else {
-            Task { [weak followed, core = run.core] in
-                await core.agent.ended(core)
-                followed?.send(.ended(error(of: core)))
-            }
+        followed.observer?.add(followed, to: run.id)
+        Task { [weak followed, core = run.core] in
+            await core.agent.ended(core)
+            if case .failure(let error)? = core.result { followed?.send(.ended(error)) } else { followed?.send(.ended(nil)) }
         }
         return followed
-    }
-
-    private static func error(of core: RunDriver) -> NetworkError? {
-        if case .failure(let error)? = core.result { error } else { nil }
     }
 
     /// Tells on the main actor, never from within. Any thread.
