@@ -82,7 +82,7 @@ extension RunTrace {
 
     /// True for a transfer of an image loader. It is in no page's bag, as loads of several pages may share it: the bags have the loads.
     /// Its scope names the first of them, such as `Demo/FeedPage.swift:58`.
-    var isOfImageLoader: Bool { origin.hasPrefix("ScopedNetImages/") }
+    var isOfImageLoader: Bool { scope?.contains("/") ?? true }
 
     /// True where the loader has ended it: all loads of the picture are gone, or its first bytes are of a format that cannot be shown.
     var isNotNeeded: Bool { isOfImageLoader && cancellation?.reason == .explicit }
