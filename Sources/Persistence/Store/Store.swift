@@ -43,7 +43,7 @@ public final class Store: Sendable {
 
     /// Returns the entries of a key that are in memory, without any wait and without a call of the database.
     ///
-    /// What was just put is found, also while the store is being opened; ``StoreLookup/isComplete`` tells whether the disk may have more variants.
+    /// A value that was just put is found, also while the store is being opened; ``StoreLookup/isComplete`` tells whether the disk may have more variants.
     ///
     /// - Returns: nil when memory has nothing and only the disk can tell. In shared mode also when another process, or this one, has committed
     ///   something since the last ``lookup(_:)``.

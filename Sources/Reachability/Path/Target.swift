@@ -1,5 +1,5 @@
 extension NetworkPath {
-    /// What a monitor watches the way to.
+    /// The destination to which a monitor watches the way.
     public struct Target: Sendable, Hashable {
         /// The destination itself.
         public enum Subject: Sendable, Hashable {
@@ -71,7 +71,7 @@ extension NetworkPath {
             return (host, port)
         }
 
-        /// What is in brackets has to be an address, and names have none.
+        /// Brackets hold an address; names have none.
         private static func host(_ text: Substring) -> String? {
             guard text.utf8.starts(with: "[".utf8) else { return text.utf8.contains(where: "[]".utf8.contains) ? nil : String(text) }
             var address = text

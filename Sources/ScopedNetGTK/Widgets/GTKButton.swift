@@ -6,7 +6,7 @@ public import ScopedNetViews
 /// A `GtkButton` or `GtkToggleButton` with pictures for its states: beside its content, and behind all of it.
 ///
 /// Pressed is `highlighted`, checked `selected`, and insensitive `disabled`. A state, or combination, without a picture shows that of `normal`.
-/// What the button had for a child stays, beside the picture.
+/// A child that the button had stays, beside the picture.
 public final class GTKButton: GTKAdapter, StatefulImageDisplaying {
     private struct Place: Hashable {
         var state: ControlState
