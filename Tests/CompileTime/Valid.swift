@@ -76,6 +76,24 @@ import ScopedNet
         }
     }
 
+    /// More closures than there are kinds: the compiler takes time for each, and not for each with each.
+    func registerTwelve(_ request: Request<Data>) {
+        request.bound(to: self)
+            .onUploadProgress { owner, _ in owner.values = [] }
+            .onDownloadProgress { owner, _ in owner.values = [] }
+            .onResponseHead { owner, _ in owner.values = [] }
+            .onCached { owner, data in owner.values.append(data) }
+            .onSuccess { owner, data in owner.values.append(data) }
+            .onResponse { owner, response in owner.values.append(response.value) }
+            .onFailure { owner, _ in owner.values = [] }
+            .onResult { owner, _ in owner.values = [] }
+            .onEnd { owner, _ in owner.values = [] }
+            .onSuccess { owner, data in owner.values.append(data) }
+            .onFailure { owner, _ in owner.values = [] }
+            .onEnd { owner, _ in owner.values = [] }
+            .start()
+    }
+
     /// Steps and closures run here, and what they capture may belong here.
     func takesSteps(_ request: Request<Data>) {
         let part = PlainOwner()

@@ -10,10 +10,28 @@ extension Request {
     /// ```
     ///
     /// The closures hold the owner weakly, and are skipped once it has gone. `start()` ends the run with an owner that is a ``RequestOwner``.
-    public func bound<Owner: AnyObject>(to owner: Owner) -> Bound<Owner> { Bound(request: self, owner: owner) }
+    /// They run on the actor where they are written, else on the session's delivery queue.
+    public func bound<Owner: AnyObject & Sendable>(to owner: Owner) -> Bound<Owner, SendableOwner> { Bound(request: self, owner: owner) }
 
+    /// Names an actor as the owner of the closures that follow, which run inside it.
+    public func bound<Owner: Actor>(to owner: Owner) -> Bound<Owner, ActorOwner> { Bound(request: self, owner: owner) }
+
+    /// Names an owner of any class for the closures that follow, which run on the actor of the code that registers them.
+    public func bound<Owner: AnyObject>(to owner: Owner) -> Bound<Owner, LocalOwner> { Bound(request: self, owner: owner) }
+
+    /// The kind of an owner that is `Sendable`, as each class on the main actor is.
+    public enum SendableOwner {}
+
+    /// The kind of an owner that is an actor.
+    public enum ActorOwner {}
+
+    /// The kind of an owner of any other class.
+    public enum LocalOwner {}
+
+    // The kind of the owner is told apart once, by `bound(to:)`. Three overloads at each closure instead made the compiler try each with each:
+    // eight closures took it 11 seconds, and eleven were too many.
     /// A request and the owner of its closures. See ``Request/bound(to:)``.
-    public struct Bound<Owner: AnyObject> {
+    public struct Bound<Owner: AnyObject, Kind> {
         /// The request, for what has no owner.
         public let request: Request
         let owner: Owner
@@ -56,33 +74,40 @@ extension Request.Bound where Owner: RequestOwner {
 extension Request.Bound {
     /// One of the closures of a request, which is registered by calling this like a function.
     public struct Registration<Payload: Sendable> {
-        let bound: Request.Bound<Owner>
+        let bound: Request.Bound<Owner, Kind>
         let inner: Request.Registration<Payload>
+    }
+}
 
-        /// Registers a closure. It runs on the actor where it is written, else on the session's delivery queue.
-        public func callAsFunction(
-            fileID: StaticString = #fileID, line: Int = #line,
-            @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Payload) -> Void
-        ) -> Request.Bound<Owner> where Owner: Sendable {
-            _ = inner(for: bound.owner, fileID: fileID, line: line, body)
-            return bound
-        }
+extension Request.Bound.Registration where Owner: Sendable, Kind == Request.SendableOwner {
+    /// Registers a closure. It runs on the actor where it is written, else on the session's delivery queue.
+    public func callAsFunction(
+        fileID: StaticString = #fileID, line: Int = #line,
+        @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Payload) -> Void
+    ) -> Request.Bound<Owner, Kind> {
+        _ = inner(for: bound.owner, fileID: fileID, line: line, body)
+        return bound
+    }
+}
 
-        /// Registers a closure of an owner of any class, which runs on the actor of the code that registers it.
-        public func callAsFunction(
-            isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
-            _ body: @escaping ((Owner, Payload)) -> Void
-        ) -> Request.Bound<Owner> {
-            _ = inner(for: bound.owner, isolation: isolation, fileID: fileID, line: line, body)
-            return bound
-        }
+extension Request.Bound.Registration where Kind == Request.LocalOwner {
+    // A tuple, so that the compiler weighs this closure like one that is `@isolated(any)`: it would prefer this kind of owner otherwise.
+    /// Registers a closure of an owner of any class, which runs on the actor of the code that registers it.
+    public func callAsFunction(
+        isolation: isolated any Actor = #isolation, fileID: StaticString = #fileID, line: Int = #line,
+        _ body: @escaping ((Owner, Payload)) -> Void
+    ) -> Request.Bound<Owner, Kind> {
+        _ = inner(for: bound.owner, isolation: isolation, fileID: fileID, line: line, body)
+        return bound
+    }
+}
 
-        /// Registers a closure that runs inside its owner, an actor.
-        public func callAsFunction(
-            fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Payload) -> Void
-        ) -> Request.Bound<Owner> where Owner: Actor {
-            _ = inner(for: bound.owner, fileID: fileID, line: line, body)
-            return bound
-        }
+extension Request.Bound.Registration where Owner: Actor, Kind == Request.ActorOwner {
+    /// Registers a closure that runs inside its owner, an actor.
+    public func callAsFunction(
+        fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Payload) -> Void
+    ) -> Request.Bound<Owner, Kind> {
+        _ = inner(for: bound.owner, fileID: fileID, line: line, body)
+        return bound
     }
 }

@@ -261,6 +261,10 @@ struct VerbFormTests {
                 try await Self.item(
                     session.request(url, method: report, parameters: ["id": id], by: .form, headers: ["X-Key": key], as: Item.self))
             },
+            Row(.form, .nothing, query: nil) {
+                try await Self.nothing(
+                    session.request(url, method: report, parameters: ["id": id], by: .form, headers: ["X-Key": key], as: Void.self))
+            },
             Row(.json, .words, query: nil) {
                 try await Self.words(
                     session.request(url, method: report, parameters: ["id": id], by: .json, headers: ["X-Key": key], decoder: .text))

@@ -84,6 +84,16 @@ extension Session {
             line: line)
     }
 
+    /// Makes a request whose parameters go where its method wants them; what is answered does not matter.
+    public func request(
+        _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
+        headers: HeaderFields = [:], as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
+    ) -> Request<Void> {
+        request(
+            url, method: method, parameters: parameters, by: serializer, headers: headers, decoder: .discarding, fileID: fileID,
+            line: line)
+    }
+
     /// Makes a request whose parameters go where its method wants them; the value is what `decoder` makes of the response.
     public func request<Value: Sendable>(
         _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
