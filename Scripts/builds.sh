@@ -15,11 +15,11 @@ configuration() {
         debug)
             environment=(SCOPEDNET_ALL=1) options=()
             # What only a debugger reads costs compiler time. Elsewhere the build is also that of `swift test`. The index stays: XCTest finds its tests there.
-            if [ -n "${CI:-}" ]; then options+=(-debug-info-format none); fi
+            if [ -n "${CI:-}" ]; then options+=(-debug-info-format none "${batches[@]}"); fi
             ;;
-        thread) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-tsan --sanitize=thread) ;;
+        thread) environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-tsan --sanitize=thread "${batches[@]}") ;;
         address)
-            environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-asan --sanitize=address)
+            environment=("${lean[@]}" "${sanitizers[@]}") options=(--force-resolved-versions --scratch-path .build-asan --sanitize=address "${batches[@]}")
             if [ "${mode:-}" = soak ]; then options+=(-c release -Xswiftc -enable-testing); fi
             ;;
         release) environment=("${lean[@]}") options=(--force-resolved-versions --scratch-path .build-lean -c release -Xswiftc -enable-testing) ;;

@@ -8,6 +8,11 @@ library_packages=(libcurl4-openssl-dev zlib1g-dev libssl-dev libsqlite3-dev libb
 # For the trait Images, which is on where everything is built.
 image_packages=(libjpeg-dev libpng-dev libwebp-dev)
 
+# For builds from nothing: the compiler reads a module once for every 25 of its files, and with this once for each core, which saves a quarter of the
+# library's time (27 s for 37).
+# shellcheck disable=SC2034
+batches=(-Xswiftc -driver-batch-size-limit -Xswiftc 1000)
+
 # SwiftPM (6.3) names the traits to the compiler in the order of a set, another one in each run, and arguments in another order compile
 # everything anew. Tests are run without this: hashing is to be random for them.
 export SWIFT_DETERMINISTIC_HASHING=1
