@@ -86,8 +86,11 @@ import ScopedNetImages
         cells[item]?.show(photo)
         onBind()
         // The rows ahead, once for each row.
-        guard gtk_list_item_get_position(listItem) % 4 == 0 else { return }
-        let ahead = (photo.number + 4..<photo.number + 16).map { Photo("\($0) ").small }
+        let position = Int(gtk_list_item_get_position(listItem))
+        guard position % 4 == 0 else { return }
+        let ahead = (position + 4..<position + 16).prefix { $0 < count }.compactMap { place in
+            Self.photo(g_list_model_get_item(shown, guint(place)), owned: true)?.small
+        }
         prefetch = services.images.prefetch(ahead, in: .of(gObject: scrolled))
     }
 

@@ -10,6 +10,16 @@ struct Options {
     var reports = false
     /// The server is off at the start.
     var startsOffline = false
+    /// The millions of pixels of each photo, as a camera takes them; nil for smaller ones that are painted when they are asked for.
+    var megapixels: Int?
+    /// The port of a server in a process of its own; nil for one in this process.
+    var port: Int?
+    /// There is no window, only the server, which ends with standard input.
+    var servesOnly = false
+    /// The time of the main loop and of the library is measured, and told at the end.
+    var measures = false
+    /// Photos are textures that are made before the wall: nothing is loaded.
+    var hasTextures = false
 
     init(_ arguments: [String]) {
         func value(of name: String) -> String? { arguments.firstIndex(of: name).flatMap { arguments.dropFirst($0 + 1).first } }
@@ -18,5 +28,10 @@ struct Options {
         isFast = arguments.contains("--fast")
         reports = arguments.contains("--report")
         startsOffline = value(of: "--server") == "off"
+        megapixels = value(of: "--megapixels").flatMap { Int($0) }
+        port = value(of: "--port").flatMap { Int($0) }
+        servesOnly = arguments.contains("--serve")
+        measures = arguments.contains("--measure")
+        hasTextures = arguments.contains("--textures")
     }
 }

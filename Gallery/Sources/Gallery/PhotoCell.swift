@@ -18,6 +18,8 @@ import ScopedNetViews
     private let missing = made(gtk_label_new("Not here"))
     private let slot: ImageSlot<PhotoView>
     private let report: Report
+    private let textures: Textures?
+    private let meter: ItemMeter
     private let onEnd: @MainActor (ImageResponse.Source?, ImageLoadError?) -> Void
     private var isOnScreen = false
 
@@ -27,7 +29,9 @@ import ScopedNetViews
     ///   - services: the loader, and the report.
     ///   - onEnd: told of the end of each load that is not cancelled: the source of the picture, or the error.
     init(_ services: Services, onEnd: @escaping @MainActor (ImageResponse.Source?, ImageLoadError?) -> Void) {
-        (report, self.onEnd, view) = (services.report, onEnd, PhotoView())
+        (report, textures, self.onEnd) = (services.report, services.textures, onEnd)
+        meter = ItemMeter(services.meter)
+        view = PhotoView(meter)
         slot = ImageSlot(for: view, loader: services.images, in: .of(gObject: widget))
         let picture = view.picture.widget?.widget
         gtk_widget_set_size_request(picture, 224, 168)
@@ -48,6 +52,10 @@ import ScopedNetViews
         gtk_label_set_text(OpaquePointer(title), photo.title)
         gtk_widget_set_visible(missing.widget, 0)
         gtk_widget_set_visible(bar.widget?.widget, 1)
+        if let textures {
+            textures.show(photo, in: view.picture.widget)
+            return ended(.shown, nil, nil)
+        }
         bar.display(.indeterminate, animated: false)
         bind(photo.small)
     }
@@ -73,14 +81,17 @@ import ScopedNetViews
         binding.onFailure = { [weak self] _, error in self?.ended(.missing, nil, error) }
         binding.onProgress = { [weak self] _, progress in
             self?.report.noteCall()
-            self?.bar.display(ProgressValue(progress.fraction), animated: true)
+            self?.showProgress(ProgressValue(progress.fraction))
         }
-        slot.bind(binding)
+        meter.run { slot.bind(binding) }
     }
+
+    private func showProgress(_ value: ProgressValue) { meter.run { bar.display(value, animated: true) } }
 
     /// Ends the load of a cell that is off the wall.
     func clear() {
-        slot.cancel()
+        meter.run { slot.cancel() }
+        meter.finish()
         (photo, stage) = (nil, .empty)
         hideProgress()
     }

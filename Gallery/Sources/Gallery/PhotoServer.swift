@@ -7,6 +7,9 @@ import ScopedNetTestServer
     nonisolated private static let places = ["Fjord", "Harbour", "Dunes", "Cliffs", "Lagoon", "Moor", "Summit", "Island", "Valley", "Bay"]
     nonisolated private static let times = ["at dawn", "at noon", "by night", "at dusk", "in spring", "in the mist"]
 
+    /// The photos of a camera that there are, shown again and again: to paint one takes a second.
+    nonisolated static let largePhotos = 12
+
     private let server = LoopbackServer(.init(threads: 1))
     private var change: Task<Void, Never>?
     /// The port, on or off.
@@ -27,7 +30,9 @@ import ScopedNetTestServer
         // Asked for each time, and good enough while the server is off.
         list.headers.append("Cache-Control", "max-age=0")
         server.on("/photos.json", list)
+        let camera = try options.megapixels.map { try Self.photosOfCamera(megapixels: $0) }
         server.on("/photos/*") { request in
+            if let camera { return Self.photo(request.path, of: camera) }
             let isLarge = request.query == "large"
             let pace = options.isFast && !isLarge ? nil : options.pace
             return await Self.photo(request.path, isLarge: isLarge, pace: pace)
@@ -51,6 +56,21 @@ import ScopedNetTestServer
 
     /// Waits until no client is connected.
     func waitForSockets() async { try? await server.waitForOpenConnections { $0 == 0 } }
+
+    /// Baseline JPEGs, three by four.
+    private static func photosOfCamera(megapixels: Int) throws -> [[UInt8]] {
+        let side = Int((Double(megapixels) * 1_000_000 / 12).squareRoot())
+        return try (0..<largePhotos).map { number in
+            let photo = try Painter(number: number).paint(width: side * 4, height: side * 3)
+            return Array(try JPEGEncoder(quality: 88).encode(photo))
+        }
+    }
+
+    nonisolated private static func photo(_ path: String, of camera: [[UInt8]]) -> ScriptedResponse {
+        guard let number = path.split(separator: "/").last.flatMap({ Int($0) }) else { return .status(404) }
+        let headers: HeaderList = ["Content-Type": "image/jpeg", "Cache-Control": "max-age=600"]
+        return ScriptedResponse(headers: headers, body: .bytes(camera[number % camera.count]))
+    }
 
     @concurrent private static func photo(_ path: String, isLarge: Bool, pace: Int?) async -> ScriptedResponse {
         guard let number = path.split(separator: "/").last.flatMap({ Int($0) }) else { return .status(404) }

@@ -33,7 +33,8 @@ import ScopedNetViews
         errors = GTKErrorDialog(over: window)
         errorSlot = ErrorSlot(for: errors, in: .of(gObject: window))
         gtk_window_set_title(window.window, "Photos")
-        gtk_window_set_default_size(window.window, 1000, 740)
+        let (width, height) = services.meter == nil ? (1000, 740) : (1024, 768)
+        gtk_window_set_default_size(window.window, gint(width), gint(height))
         style(window, "wall")
         gtk_switch_set_active(OpaquePointer(header.server), isServerOn ? 1 : 0)
         gtk_window_set_titlebar(window.window, header.widget.widget)
@@ -96,7 +97,7 @@ import ScopedNetViews
 
     private func turnServer(on isOn: Bool) {
         DeallocBag.of(gObject: window).task { @MainActor [weak self] in
-            await self?.services.server.turn(on: isOn)
+            await self?.services.server?.turn(on: isOn)
             self?.services.report.say("server \(isOn ? "on" : "off")")
             self?.reload()
         }
@@ -116,7 +117,7 @@ import ScopedNetViews
         try? monitor.start()
         let banner = banner
         DeallocBag.of(gObject: window).task { @MainActor in
-            for await path in monitor.paths { banner.hasNetwork = path.isSatisfied }
+            for await path in monitor.paths where !Task.isCancelled { banner.hasNetwork = path.isSatisfied }
         }
     }
 
@@ -147,7 +148,7 @@ import ScopedNetViews
         lookSoon()
         guard services.report.isOn else { return }
         Task { [services] in
-            await services.server.waitForRequests()
+            await services.server?.waitForRequests()
             services.report.say("server idle")
         }
     }
@@ -176,6 +177,7 @@ import ScopedNetViews
         let now = "settled\(numbers(.shown)) missing\(numbers(.missing))"
         guard now != settled else { return }
         settled = now
+        services.meter?.begin(window: window)
         for (photo, _, place) in visible { services.report.say("photo-\(photo.number)", at: place) }
         let parts = [
             ("search", header.search), ("server", header.server), ("wall", grid.scrolled), ("banner", banner.widget),
