@@ -17,11 +17,12 @@ let settings: [SwiftSetting] = [
 //   SCOPEDNET_DEMO=1   the demo, with the plain half of its server
 //   SCOPEDNET_TESTS=A  of the test targets A alone, or several with commas between
 //   SCOPEDNET_LEAN=1   the library and its race tests, for `Scripts/test` under sanitizers, and the fuzzers
-//   SCOPEDNET_VIEWS=1  the tests of the toolkits, for `Scripts/test-views`, with the traits GLib, GTK and WebKit
+//   SCOPEDNET_VIEWS=1  the tests of the toolkits, for `Scripts/test-views`, with the traits GLib, GTK and WebKit; GTK for those without WebKit
 func isSet(_ variable: String) -> Bool { Context.environment[variable] == "1" }
 let leanBuild = isSet("SCOPEDNET_LEAN")
 let buildsAll = isSet("SCOPEDNET_ALL") && !leanBuild
-let buildsViews = isSet("SCOPEDNET_VIEWS") && !leanBuild
+let buildsWebKit = isSet("SCOPEDNET_VIEWS") && !leanBuild
+let buildsViews = buildsWebKit || (Context.environment["SCOPEDNET_VIEWS"] == "GTK" && !leanBuild)
 let wantedTests = Context.environment["SCOPEDNET_TESTS"]?.split(separator: ",").map(String.init)
 let buildsDemo = buildsAll || (isSet("SCOPEDNET_DEMO") && !leanBuild)
 
@@ -420,15 +421,7 @@ if buildsViews && !buildsAll {
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/GTKProbe", swiftSettings: settings),
-        .executableTarget(
-            name: "WebKitProbe",
-            dependencies: [
-                "CViewsWebKit", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetTesting", "ScopedNetViews", "ScopedNetWebKit",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            path: "Tests/WebKitProbe", swiftSettings: settings),
         .testTarget(name: "ScopedNetGTKTests", dependencies: ["CleanSlate", "GTKProbe", "TestProcesses"], swiftSettings: settings),
-        .testTarget(name: "ScopedNetWebKitTests", dependencies: ["CleanSlate", "TestProcesses", "WebKitProbe"], swiftSettings: settings),
         .executableTarget(
             name: "GLibProbe", dependencies: ["GLibMainLoop", "CMainLoopGLib"], path: "Tests/GLibProbe", swiftSettings: settings),
         .executableTarget(
@@ -437,6 +430,18 @@ if buildsViews && !buildsAll {
         .testTarget(
             name: "GLibMainLoopTests", dependencies: ["CleanSlate", "GLibProbe", "GLibRefusalProbe", "TestProcesses"],
             swiftSettings: settings),
+    ]
+}
+if buildsWebKit && !buildsAll {
+    targets += [
+        .executableTarget(
+            name: "WebKitProbe",
+            dependencies: [
+                "CViewsWebKit", "GLibMainLoop", "ScopedNet", "ScopedNetGTK", "ScopedNetTesting", "ScopedNetViews", "ScopedNetWebKit",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/WebKitProbe", swiftSettings: settings),
+        .testTarget(name: "ScopedNetWebKitTests", dependencies: ["CleanSlate", "TestProcesses", "WebKitProbe"], swiftSettings: settings),
     ]
 }
 
@@ -482,7 +487,8 @@ if buildsAll {
     ])
 }
 
-if buildsViews { defaultTraits.formUnion(["GLib", "GTK", "WebKit"]) }
+if buildsViews { defaultTraits.formUnion(["GLib", "GTK"]) }
+if buildsWebKit { defaultTraits.insert("WebKit") }
 
 let package = Package(
     name: "ScopedNet",

@@ -2,7 +2,8 @@ extension SystemdNotifier {
     /// Reports each change of an activity as `STATUS=`, until the changes end or the task is cancelled. A manager that does not read changes nothing.
     ///
     /// ```swift
-    /// await notifier.reportStatus(of: indicator.changes, active: "transferring", idle: "waiting for work")
+    /// indicator.isEnabled = true
+    /// await notifier.reportStatus(of: indicator.makeChanges(), active: "transferring", idle: "waiting for work")
     /// ```
     ///
     /// - Parameters:

@@ -23,12 +23,15 @@ public import ScopedNetViews
 
     /// Adapts a view.
     ///
-    /// - Parameter widget: a `WebKitWebView`; nil, the default, for a new one, whose reference is floating until it has a parent.
-    public init(_ widget: UnsafeMutableRawPointer? = nil) {
+    /// - Parameters:
+    ///   - widget: a `WebKitWebView`; nil, the default, for a new one, whose reference is floating until it has a parent.
+    ///   - fileID: the file of the call, which names the bag of the view, with `line`.
+    ///   - line: the line of the call.
+    public init(_ widget: UnsafeMutableRawPointer? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         guard let view = widget ?? UnsafeMutableRawPointer(webkit_web_view_new()) else { preconditionFailure("WebKit makes views") }
         precondition(scopednet_is_web_view(view) != 0, "WebKitPage takes a WebKitWebView")
         object = WeakObject(view)
-        bag = .of(gObject: view)
+        bag = .of(gObject: view, fileID: fileID, line: line)
         view.own(self)
         connect(view, "load-changed") { [weak self] event in self?.changed(event) }
         connect(view, "web-process-terminated") { [weak self] _ in

@@ -1,4 +1,5 @@
 import CleanSlate
+import Foundation
 import TestProcesses
 import Testing
 
@@ -39,6 +40,15 @@ import Testing
     @Test func anIdleLoopSleeps() async throws {
         let wakeups = try await lines("idle").first?.split(separator: " ").last.flatMap { Int($0) }
         #expect(try #require(wakeups) <= 4)
+    }
+
+    /// The program of the article ends by itself, once its task has.
+    @Test func theProgramOfTheArticleRuns() async throws {
+        #expect(try await lines("article").isEmpty)
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        func text(_ path: String) throws -> String { try String(contentsOf: root.appending(path: path), encoding: .utf8) }
+        let code = try text("Tests/GLibProbe/ArticleProgram.swift").split(separator: "\n\n", maxSplits: 1)[1]
+        #expect(try text("Sources/GLibMainLoop/GLibMainLoop.docc/GLibMainLoop.md").contains("```swift\n\(code)```"))
     }
 
     private func lines(_ scenario: String) async throws -> [String] { try await lines(of: "GLibProbe", [scenario]) }

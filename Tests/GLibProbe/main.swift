@@ -7,7 +7,7 @@ import Glibc
 let scenarios: [String: @MainActor () throws -> Void] = [
     "tasks": Scenarios.tasks, "before": Scenarios.queuedBefore, "thread": Scenarios.otherThread, "twice": Scenarios.twice,
     "uninstall": Scenarios.uninstalling, "nested": Scenarios.nestedInWork, "callback": Scenarios.nestedInCallback,
-    "endless": Scenarios.endlessWork,
+    "endless": Scenarios.endlessWork, "article": main,
     "idle": Figures.idle, "hop": Figures.hop,
 ]
 guard CommandLine.arguments.count == 2, let scenario = scenarios[CommandLine.arguments[1]] else {

@@ -16,8 +16,10 @@ enum Controls {
         func shown(_ layer: ControlLayer = .image) -> Int? { button.displayedImage(on: layer)?.width }
         expect(shown() == 10 && button.state == .normal, "normal")
         let widget = toggle.assumingMemoryBound(to: GtkWidget.self)
+        let background = backgroundTexture(toggle)
         gtk_widget_set_state_flags(widget, GTK_STATE_FLAG_ACTIVE, 0)
         expect(shown() == 20 && visibleWidth(toggle) == 20, "highlighted: \(visibleWidth(toggle))")
+        expect(background != nil && backgroundTexture(toggle) == background, "the same picture has another texture")
         gtk_widget_unset_state_flags(widget, GTK_STATE_FLAG_ACTIVE)
         gtk_toggle_button_set_active(toggle.assumingMemoryBound(to: GtkToggleButton.self), 1)
         expect(shown() == 30 && visibleWidth(toggle) == 30, "selected: \(visibleWidth(toggle))")
@@ -39,6 +41,11 @@ enum Controls {
         let row = gtk_widget_get_last_child(overlay)
         guard let picture = gtk_widget_get_first_child(row) else { return -1 }
         return gdk_paintable_get_intrinsic_width(gtk_picture_get_paintable(OpaquePointer(picture)))
+    }
+
+    private static func backgroundTexture(_ button: UnsafeMutableRawPointer) -> OpaquePointer? {
+        let overlay = gtk_button_get_child(button.assumingMemoryBound(to: GtkButton.self))
+        return gtk_picture_get_paintable(OpaquePointer(gtk_overlay_get_child(OpaquePointer(overlay))))
     }
 
     static func buttonKeepsItsChild() throws {

@@ -63,10 +63,11 @@ enum Slots {
         }
     }
 
-    /// Ten thousand bindings of some views, each in place of the one before.
+    /// Ten thousand bindings of some views, each in place of the one before: most are of a picture in memory, and some loads are left behind.
     static func rebind() async {
         await expectNothingLeft {
             let fixture = Fixture()
+            for number in 0..<60 { fixture.mock.on("\(number).bmp", bitmap(width: 8 + number)) }
             let column = UnsafeMutableRawPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)!)
             let window = TestWindow(column)
             let slots = (0..<10).map { _ in
@@ -74,10 +75,19 @@ enum Slots {
                 gtk_box_append(column.assumingMemoryBound(to: GtkBox.self), view.widget?.assumingMemoryBound(to: GtkWidget.self))
                 return ImageSlot(for: view, loader: fixture.images, in: view.bag)
             }
+            var shown = 0
             for round in 0..<10_000 {
-                slots[round % 10].bind(ImageBinding(ImageRequest("\(round / 3 % 100).bmp"), placeholder: .keep))
+                var binding = ImageBinding<GTKPicture>(ImageRequest("\(round / 3 % 80).bmp"), placeholder: round % 2 == 0 ? .keep : .clear)
+                binding.onSuccess = { view, response in
+                    view.display(response.image)
+                    shown += 1
+                }
+                slots[round % 10].bind(binding)
                 if round % 100 == 99 { await mainQueue() }
+                if round % 1_000 == 999 { while gtk_events() {} }
             }
+            slots[0].bind(ImageBinding("never.bmp"))
+            expect(shown > 5_000 && slots[0].isLoading, "\(shown) pictures were shown")
             window.close()
             expect(slots.allSatisfy { !$0.isLoading }, "loads go on behind the window")
             await fixture.end()
@@ -125,6 +135,44 @@ enum Slots {
         expect(fixture.mock.exchanges.dropFirst().allSatisfy(\.isCancelled), "loads go on behind the window")
         await fixture.end()
     }
+
+    /// The program of the article ends when its window is closed.
+    static func program() throws {
+        // A source of GLib: the loop of the program is nested in this job, and the main queue waits for it.
+        g_timeout_add(
+            50,
+            { _ in
+                guard let window = g_list_model_get_item(gtk_window_get_toplevels(), 0) else { return 1 }
+                gtk_window_destroy(window.assumingMemoryBound(to: GtkWindow.self))
+                g_object_unref(window)
+                return 0
+            }, nil)
+        try GTKProbe.run(["a.bmp"])
+        expect(g_list_model_get_n_items(gtk_window_get_toplevels()) == 0, "a window is left")
+    }
+
+    /// A spinner that turns while a run transfers, by the indicator.
+    static func indicator() async {
+        let fixture = Fixture()
+        let spinner = GTKSpinner()
+        let window = TestWindow(spinner.widget)
+        let indicator = NetworkActivityIndicator(fixture.views)
+        indicator.attach(spinner)
+        fixture.session.get("file").start()
+        let exchange = await fixture.mock.exchange(0)
+        while !indicator.hasWork { await mainQueue() }
+        expect(!spins(spinner), "it turns though it is off")
+        indicator.isEnabled = true
+        expect(spins(spinner), "it stands still")
+        exchange.respond(.ok())
+        while spins(spinner) { await mainQueue() }
+        expect(!indicator.hasWork, "it stopped while there was work")
+        window.close()
+        await fixture.end()
+    }
+
+    /// Draws what is to be drawn.
+    private static func gtk_events() -> Bool { g_main_context_pending(nil) != 0 && g_main_context_iteration(nil, 0) != 0 }
 
     private static func spins(_ spinner: GTKSpinner) -> Bool { gtk_spinner_get_spinning(OpaquePointer(spinner.widget)) != 0 }
 

@@ -15,7 +15,7 @@ import Testing
         _ test: ViewTest, _ clock: ManualClock, _ configuration: NetworkActivityIndicator.Configuration = .init()
     ) -> (NetworkActivityIndicator, Log) {
         let (indicator, log) = (NetworkActivityIndicator(test.views, configuration: configuration, timing: clock), Log())
-        indicator.action = { log.changes.append($0) }
+        indicator.onChange = { log.changes.append($0) }
         return (indicator, log)
     }
 
@@ -170,7 +170,8 @@ import Testing
             let gone = StatusView()
             indicator.attach(gone)
         }
-        var changes = indicator.changes.makeAsyncIterator()
+        var changes = indicator.makeChanges().makeAsyncIterator()
+        #expect(await changes.next() == false)
         indicator.increment()
         indicator.isEnabled = true
         indicator.increment()
@@ -179,6 +180,10 @@ import Testing
         indicator.isEnabled = false
         #expect(log.changes == [true, false] && spinner.log == ["idle", "busy", "idle"])
         #expect(await changes.next() == false)
+        indicator.detach(spinner)
+        indicator.isEnabled = true
+        #expect(await changes.next() == true)
+        #expect(spinner.log == ["idle", "busy", "idle"])
         await test.end()
     }
 
@@ -188,13 +193,31 @@ import Testing
         let (indicator, log) = make(test, clock)
         let spinner = StatusView()
         indicator.attach(spinner)
-        indicator.action = { [weak indicator] isVisible in
+        indicator.onChange = { [weak indicator] isVisible in
             log.changes.append(isVisible)
             if isVisible { indicator?.isEnabled = false }
         }
         indicator.increment()
         indicator.isEnabled = true
-        #expect(log.changes == [true, false] && !indicator.isVisible && spinner.log.last == "idle")
+        #expect(log.changes == [true, false] && !indicator.isVisible && spinner.log == ["idle"])
+        await test.end()
+    }
+
+    /// ACT-3.
+    @Test func aSwitchOffAndOnWithinAChangeIsToldToViewsOnce() async throws {
+        let (test, clock) = (ViewTest(), ManualClock())
+        let (indicator, log) = make(test, clock)
+        let spinner = StatusView()
+        indicator.attach(spinner)
+        indicator.onChange = { [weak indicator] isVisible in
+            log.changes.append(isVisible)
+            guard log.changes.count == 1 else { return }
+            indicator?.isEnabled = false
+            indicator?.isEnabled = true
+        }
+        indicator.increment()
+        indicator.isEnabled = true
+        #expect(log.changes == [true, false, true] && indicator.isVisible && spinner.log == ["idle", "busy"])
         await test.end()
     }
 
@@ -205,10 +228,12 @@ import Testing
         made?.isEnabled = true
         made?.increment()
         #expect(clock.armedCount == 1)
-        let changes = try #require(made).changes
+        let changes = try #require(made).makeChanges()
         made = nil
         #expect(clock.armedCount == 0)
-        for await change in changes { Issue.record("told \(change)") }
+        var told: [Bool] = []
+        for await change in changes { told.append(change) }
+        #expect(told == [false])
         test.session.get("a").start()
         await test.mock.exchange(0).respond(.ok())
         await test.end()

@@ -49,7 +49,7 @@ import Testing
 
     @Test func anotherViewsTextIsNotErased() throws {
         let screen = Screen()
-        let (view, line) = (TerminalImageView(screen.output), TerminalProgressLine("a", screen.output))
+        let (view, line) = (TerminalImageView(screen.output), TerminalProgressLine("a", on: screen.output))
         view.display(try ViewTest.image(red: 255, 2, 4))
         line.display(.fraction(1), animated: true)
         _ = screen.take()
@@ -69,7 +69,7 @@ import Testing
 
     @Test func progressIsALineThatIsDrawnAgain() {
         let screen = Screen()
-        let line = TerminalProgressLine("p\u{1B}[2J", screen.output, width: 10)
+        let line = TerminalProgressLine("p\u{1B}[2J", on: screen.output, width: 10)
         line.setPaused(true)
         line.setPaused(false)
         line.endProgress()
@@ -93,7 +93,7 @@ import Testing
     /// Two downloads at once are not thousands of lines.
     @Test func oneOfTwoBarsMovesAtATime() {
         let screen = Screen()
-        let (a, b) = (TerminalProgressLine("a", screen.output, width: 4), TerminalProgressLine("b", screen.output, width: 4))
+        let (a, b) = (TerminalProgressLine("a", on: screen.output, width: 4), TerminalProgressLine("b", on: screen.output, width: 4))
         a.display(.fraction(0), animated: true)
         b.display(.fraction(0), animated: true)
         #expect(screen.take() == "<CR>a [    ]   0 %<K><LF><CR>b [    ]   0 %<K>")
@@ -110,12 +110,12 @@ import Testing
     /// A line that the terminal breaks would be drawn below itself.
     @Test func aLongLabelIsCut() {
         let screen = Screen()
-        let line = TerminalProgressLine(String(repeating: "a", count: 100), screen.output, width: 10)
+        let line = TerminalProgressLine(String(repeating: "a", count: 100), on: screen.output, width: 10)
         line.display(.fraction(0.5), animated: true)
         #expect(screen.take() == "<CR>\(String(repeating: "a", count: 20)) [#####     ]  50 %<K>")
         line.endProgress()
         _ = screen.take()
-        let spinner = TerminalSpinner(String(repeating: "b", count: 100), screen.output, timing: ManualClock())
+        let spinner = TerminalSpinner(String(repeating: "b", count: 100), on: screen.output, timing: ManualClock())
         spinner.setBusy(true)
         #expect(screen.take() == "<CR>| \(String(repeating: "b", count: 37))<K>")
         spinner.setBusy(false)
@@ -123,7 +123,7 @@ import Testing
 
     @Test func aFileGetsOneLineAtTheEndOfProgress() {
         let screen = Screen(isTerminal: false)
-        let line = TerminalProgressLine("a", screen.output)
+        let line = TerminalProgressLine("a", on: screen.output)
         for percent in 0...100 { line.display(.fraction(Double(percent) / 100), animated: true) }
         line.endProgress()
         #expect(screen.take() == "a 100 %<LF>")
@@ -134,7 +134,7 @@ import Testing
 
     @Test func aSpinnerTurnsAndIsErased() async {
         let (screen, clock) = (Screen(), ManualClock())
-        let spinner = TerminalSpinner("loading", screen.output, timing: clock)
+        let spinner = TerminalSpinner("loading", on: screen.output, timing: clock)
         spinner.setBusy(false)
         spinner.setBusy(true)
         spinner.setBusy(true)
@@ -150,8 +150,8 @@ import Testing
 
     @Test func aSpinnerLeavesTheLineOfAnotherViewAlone() async {
         let (screen, clock) = (Screen(), ManualClock())
-        let spinner = TerminalSpinner("loading", screen.output, timing: clock)
-        let line = TerminalProgressLine("a", screen.output, width: 4)
+        let spinner = TerminalSpinner("loading", on: screen.output, timing: clock)
+        let line = TerminalProgressLine("a", on: screen.output, width: 4)
         spinner.setBusy(true)
         line.display(.fraction(0), animated: true)
         #expect(screen.take() == "<CR>| loading<K><LF><CR>a [    ]   0 %<K>")
@@ -169,7 +169,7 @@ import Testing
 
     @Test func aFileGetsOneLineForASpinner() async {
         let (screen, clock) = (Screen(isTerminal: false), ManualClock())
-        let spinner = TerminalSpinner("loading", screen.output, timing: clock)
+        let spinner = TerminalSpinner("loading", on: screen.output, timing: clock)
         spinner.setBusy(true)
         spinner.setBusy(false)
         #expect(screen.take() == "loading …<LF>" && clock.armedCount == 0)
@@ -183,7 +183,7 @@ import Testing
     @Test func aSpinnerThatGoesStopsItsTimer() {
         let (screen, clock) = (Screen(), ManualClock())
         do {
-            let spinner = TerminalSpinner("loading", screen.output, timing: clock)
+            let spinner = TerminalSpinner("loading", on: screen.output, timing: clock)
             spinner.setBusy(true)
         }
         #expect(clock.armedCount == 0)

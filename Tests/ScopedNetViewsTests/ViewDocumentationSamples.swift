@@ -44,7 +44,7 @@ final class DownloadPage: RequestOwner {
     private let line: TerminalProgressLine
 
     init(_ output: TerminalOutput) {
-        line = TerminalProgressLine("image.iso", output)
+        line = TerminalProgressLine("image.iso", on: output)
         bar = ProgressSlot(for: line, in: deallocBag)
     }
 
@@ -58,7 +58,7 @@ func showHelp(in slot: PageSlot<some PageDisplaying>, _ session: Session) {
 
 @MainActor
 func makeIndicator(_ views: ViewObserver, _ output: TerminalOutput) -> (NetworkActivityIndicator, TerminalSpinner) {
-    let (indicator, spinner) = (NetworkActivityIndicator(views), TerminalSpinner("loading", output))
+    let (indicator, spinner) = (NetworkActivityIndicator(views), TerminalSpinner("loading", on: output))
     indicator.attach(spinner)
     indicator.isEnabled = true
     return (indicator, spinner)

@@ -10,7 +10,9 @@ import ScopedNetWebKit
 @MainActor
 enum Scenarios {
     static var failures = 0
-    static let all: [String: @MainActor () async -> Void] = ["load": load, "replace": replace, "stop": stop, "end": end, "slot": slot]
+    static let all: [String: @MainActor () async -> Void] = [
+        "load": load, "replace": replace, "stop": stop, "end": end, "slot": slot, "crash": crash,
+    ]
 
     private static func expect(_ condition: Bool, _ text: @autoclosure () -> String, line: Int = #line) {
         guard !condition else { return }
@@ -60,6 +62,7 @@ enum Scenarios {
         expect((try? result.get()) != nil, "\(result)")
         await waitForTitle("one \u{e9}", of: view)
         expect(webkit_web_view_get_uri(view).map { String(cString: $0) } == "http://example.test/folder/page", "the base is another")
+        try? await Task.sleep(for: .milliseconds(100))
         expect(ends == 1 && !page.isLoading, "one end: \(ends)")
         gtk_window_destroy(window)
     }
@@ -103,6 +106,29 @@ enum Scenarios {
         expect(page.widget == nil, "the view is left")
         page.load(content("two")) { _ in expect(false, "an end of nothing") }
         expect(!page.isLoading, "nothing loads")
+        // Time for what must not come.
+        try? await Task.sleep(for: .milliseconds(100))
+    }
+
+    /// The end of the web process is the failure of the load; the next load has a process of its own.
+    static func crash() async {
+        let (window, page) = show()
+        var results: [Result<Void, any Error>] = []
+        await withCheckedContinuation { continuation in page.load(content("one")) { _ in continuation.resume() } }
+        await withCheckedContinuation { continuation in
+            page.load(content("two")) { result in
+                results.append(result)
+                continuation.resume()
+            }
+            webkit_web_view_terminate_web_process(page.widget?.assumingMemoryBound(to: WebKitWebView.self))
+        }
+        let after = await withCheckedContinuation { continuation in
+            page.load(content("three")) { continuation.resume(returning: $0) }
+        }
+        guard results.count == 1, case .failure(let error) = results[0] else { return expect(false, "\(results)") }
+        expect(error is WebKitPageError && "\(error)".contains("web process"), "\(error)")
+        expect((try? after.get()) != nil, "\(after)")
+        gtk_window_destroy(window)
     }
 
     /// A page of a request: its redirect is the base, and its end comes from the view.

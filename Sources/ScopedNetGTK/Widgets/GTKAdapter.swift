@@ -16,9 +16,9 @@ public import ScopedNet
     /// The address of the widget, borrowed: good until the program returns to the main loop. Nil after the end of the widget.
     public var widget: UnsafeMutableRawPointer? { object.address }
 
-    init(owner widget: UnsafeMutableRawPointer) {
+    init(owner widget: UnsafeMutableRawPointer, _ fileID: StaticString, _ line: Int) {
         object = WeakObject(widget)
-        bag = .of(gObject: widget)
+        bag = .of(gObject: widget, fileID: fileID, line: line)
     }
 }
 

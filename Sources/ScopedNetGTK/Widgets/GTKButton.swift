@@ -15,14 +15,19 @@ public final class GTKButton: GTKAdapter, StatefulImageDisplaying {
 
     private var images: [Place: DecodedImage] = [:]
     private let views: [ControlLayer: WeakObject]
+    /// The pictures that are shown: a state that has the same picture makes no texture of it again.
+    private var shown: [ControlLayer: Place] = [:]
 
     /// Adapts a button, and puts its child into an overlay with the two pictures.
     ///
-    /// - Parameter widget: a `GtkButton`, or a widget of a type derived from it; nil, the default, for a new `GtkButton`.
-    public init(_ widget: UnsafeMutableRawPointer? = nil) {
+    /// - Parameters:
+    ///   - widget: a `GtkButton`, or a widget of a type derived from it; nil, the default, for a new `GtkButton`.
+    ///   - fileID: the file of the call, which names the bag of the widget, with `line`.
+    ///   - line: the line of the call.
+    public init(_ widget: UnsafeMutableRawPointer? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         let widget = adapted(widget, else: gtk_button_new(), gtk_button_get_type())
         views = Self.addPictures(to: widget.assumingMemoryBound(to: GtkButton.self))
-        super.init(owner: widget)
+        super.init(owner: widget, fileID, line)
         widget.own(self)
         connect(widget, "state-flags-changed") { [weak self] (_: Int32) in self?.update() }
     }
@@ -46,18 +51,28 @@ public final class GTKButton: GTKAdapter, StatefulImageDisplaying {
     ///   - state: the state in which it is shown.
     ///   - layer: beside the content of the button, or behind it.
     public func display(_ image: DecodedImage?, for state: ControlState, on layer: ControlLayer) {
-        images[Place(state: state, layer: layer)] = image
+        let place = Place(state: state, layer: layer)
+        images[place] = image
+        if shown[layer] == place { shown[layer] = nil }
         update()
     }
 
     /// The picture that a layer shows now; nil for none.
     public func displayedImage(on layer: ControlLayer) -> DecodedImage? {
-        images[Place(state: state, layer: layer)] ?? images[Place(state: .normal, layer: layer)]
+        images[place(on: layer)]
+    }
+
+    private func place(on layer: ControlLayer) -> Place {
+        let place = Place(state: state, layer: layer)
+        return images[place] == nil ? Place(state: .normal, layer: layer) : place
     }
 
     private func update() {
         for (layer, view) in views {
-            let image = displayedImage(on: layer)
+            let place = place(on: layer)
+            if shown[layer] == place { continue }
+            shown[layer] = place
+            let image = images[place]
             view.with { widget in
                 show(image, in: widget)
                 gtk_widget_set_visible(widget.widget, image == nil ? 0 : 1)

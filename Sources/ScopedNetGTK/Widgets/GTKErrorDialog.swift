@@ -16,10 +16,13 @@ public final class GTKErrorDialog: GTKAdapter, ErrorPresenting {
 
     /// Adapts a window.
     ///
-    /// - Parameter window: a `GtkWindow`, the parent of the dialogs.
-    public init(over window: UnsafeMutableRawPointer) {
+    /// - Parameters:
+    ///   - window: a `GtkWindow`, the parent of the dialogs.
+    ///   - fileID: the file of the call, which names the bag of the widget, with `line`.
+    ///   - line: the line of the call.
+    public init(over window: UnsafeMutableRawPointer, fileID: StaticString = #fileID, line: Int = #line) {
         precondition(window.isA(gtk_window_get_type()), "GTKErrorDialog takes a GtkWindow")
-        super.init(owner: window)
+        super.init(owner: window, fileID, line)
         window.own(self)
     }
 

@@ -17,10 +17,13 @@ public import ScopedNetViews
 public final class GTKPicture: GTKAdapter, ImageDisplaying {
     /// Adapts a widget.
     ///
-    /// - Parameter widget: a `GtkPicture` or `GtkImage`; nil, the default, for a new `GtkPicture`, whose reference is floating until it has a parent.
-    public init(_ widget: UnsafeMutableRawPointer? = nil) {
+    /// - Parameters:
+    ///   - widget: a `GtkPicture` or `GtkImage`; nil, the default, for a new `GtkPicture`, whose reference is floating until it has a parent.
+    ///   - fileID: the file of the call, which names the bag of the widget, with `line`.
+    ///   - line: the line of the call.
+    public init(_ widget: UnsafeMutableRawPointer? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         let widget = adapted(widget, else: gtk_picture_new(), gtk_picture_get_type(), gtk_image_get_type())
-        super.init(owner: widget)
+        super.init(owner: widget, fileID, line)
         widget.own(self)
     }
 

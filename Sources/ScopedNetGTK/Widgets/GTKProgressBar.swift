@@ -13,10 +13,13 @@ public final class GTKProgressBar: GTKAdapter, ProgressDisplaying {
 
     /// Adapts a bar.
     ///
-    /// - Parameter widget: a `GtkProgressBar`; nil, the default, for a new one.
-    public init(_ widget: UnsafeMutableRawPointer? = nil) {
+    /// - Parameters:
+    ///   - widget: a `GtkProgressBar`; nil, the default, for a new one.
+    ///   - fileID: the file of the call, which names the bag of the widget, with `line`.
+    ///   - line: the line of the call.
+    public init(_ widget: UnsafeMutableRawPointer? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         let widget = adapted(widget, else: gtk_progress_bar_new(), gtk_progress_bar_get_type())
-        super.init(owner: widget)
+        super.init(owner: widget, fileID, line)
         widget.own(self)
     }
 

@@ -24,8 +24,13 @@ public final class GTKRefresh: GTKAdapter, BusyDisplaying {
     ///
     /// - Parameters:
     ///   - scrolledWindow: a `GtkScrolledWindow`.
+    ///   - fileID: the file of the call, which names the bag of the widget, with `line`.
+    ///   - line: the line of the call.
     ///   - onRefresh: called when it is pulled beyond its top; not while it is busy. Kept until the end of the scrolled window.
-    public init(_ scrolledWindow: UnsafeMutableRawPointer, onRefresh: @escaping @MainActor () -> Void) {
+    public init(
+        _ scrolledWindow: UnsafeMutableRawPointer, fileID: StaticString = #fileID, line: Int = #line,
+        onRefresh: @escaping @MainActor () -> Void
+    ) {
         precondition(scrolledWindow.isA(gtk_scrolled_window_get_type()), "GTKRefresh takes a GtkScrolledWindow")
         let (header, circle) = (UnsafeMutableRawPointer(gtk_revealer_new()!), gtk_spinner_new()!)
         gtk_widget_set_size_request(circle, 32, 32)
@@ -34,7 +39,7 @@ public final class GTKRefresh: GTKAdapter, BusyDisplaying {
         g_object_set_data_full(
             scrolledWindow.assumingMemoryBound(to: GObject.self), "scopednet-refresh-header", g_object_ref_sink(header), g_object_unref)
         (revealer, spinner) = (WeakObject(header), WeakObject(UnsafeMutableRawPointer(circle)))
-        super.init(owner: scrolledWindow)
+        super.init(owner: scrolledWindow, fileID, line)
         scrolledWindow.own(self)
         connect(scrolledWindow, "edge-overshot") { [weak self] edge in
             if UInt32(edge) == GTK_POS_TOP.rawValue, self?.isBusy == false { onRefresh() }

@@ -6,10 +6,13 @@ public import ScopedNetViews
 public final class GTKSpinner: GTKAdapter, BusyDisplaying {
     /// Adapts a spinner.
     ///
-    /// - Parameter widget: a `GtkSpinner`; nil, the default, for a new one.
-    public init(_ widget: UnsafeMutableRawPointer? = nil) {
+    /// - Parameters:
+    ///   - widget: a `GtkSpinner`; nil, the default, for a new one.
+    ///   - fileID: the file of the call, which names the bag of the widget, with `line`.
+    ///   - line: the line of the call.
+    public init(_ widget: UnsafeMutableRawPointer? = nil, fileID: StaticString = #fileID, line: Int = #line) {
         let widget = adapted(widget, else: gtk_spinner_new(), gtk_spinner_get_type())
-        super.init(owner: widget)
+        super.init(owner: widget, fileID, line)
         widget.own(self)
     }
 

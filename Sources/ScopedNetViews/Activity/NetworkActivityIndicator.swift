@@ -43,9 +43,12 @@ package import ScopedNet
     private var timer: (any Cancellable)?
     private var streams: [UInt64: AsyncStream<Bool>.Continuation] = [:]
     private var views: [() -> (any BusyDisplaying)?] = []
+    private var changeCount = 0
+    /// The state that views and streams know of.
+    private var told = false
 
     /// Called with true when the indicator is to be shown, and with false when it is to be hidden. Default: nil.
-    public var action: (@MainActor (Bool) -> Void)?
+    public var onChange: (@MainActor (Bool) -> Void)?
 
     /// Makes an indicator, which is disabled.
     ///
@@ -96,9 +99,11 @@ package import ScopedNet
         countWork()
     }
 
-    /// The changes from now on, of which one that is not read yet is replaced by the next. Each call makes a stream of its own, which ends with the indicator.
-    public var changes: AsyncStream<Bool> {
+    /// Makes a stream of ``isVisible``: as it is now, and then each change. One that is not read yet is replaced by the next. The stream ends with the
+    /// indicator.
+    public func makeChanges() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        continuation.yield(told)
         let id = Identifier.next()
         streams[id] = continuation
         continuation.onTermination = { [weak self] _ in
@@ -111,9 +116,19 @@ package import ScopedNet
     ///
     /// - Parameter view: a spinner, held weakly.
     public func attach(_ view: some BusyDisplaying) {
-        views.removeAll { $0() == nil }
+        detach(view)
         views.append { [weak view] in view }
         view.setBusy(isVisible)
+    }
+
+    /// Shows the indicator in a view no longer. The view stays as it is.
+    ///
+    /// - Parameter view: a spinner; one that is not attached changes nothing.
+    public func detach(_ view: some BusyDisplaying) {
+        views.removeAll {
+            let other = $0()
+            return other == nil || other === view
+        }
     }
 
     /// Asks the observer, which may have changed several times meanwhile.
@@ -137,9 +152,13 @@ package import ScopedNet
     private func timerFired(_ number: Int) { perform(state.timerFired(number)) }
 
     private func tell(_ isVisible: Bool) {
-        // Those who are told may switch the indicator; the change that follows from that has been told by then.
-        action?(isVisible)
-        for view in views where state.isVisible == isVisible { view()?.setBusy(isVisible) }
-        for stream in streams.values where state.isVisible == isVisible { stream.yield(isVisible) }
+        // Those who are told may switch the indicator off and on. That change is told from within this one, which then has nothing to add.
+        changeCount += 1
+        let number = changeCount
+        onChange?(isVisible)
+        guard number == changeCount, told != isVisible else { return }
+        told = isVisible
+        for view in views where number == changeCount { view()?.setBusy(isVisible) }
+        for stream in streams.values where number == changeCount { stream.yield(isVisible) }
     }
 }

@@ -19,7 +19,7 @@ import ScopedNetImages
     ///   - label: the text before the bar; control characters in it are written as text.
     ///   - output: the terminal.
     ///   - width: the characters of the bar, at least 1. Default: 20.
-    public init(_ label: String, _ output: TerminalOutput, width: Int = 20) {
+    public init(_ label: String, on output: TerminalOutput, width: Int = 20) {
         (self.label, self.output, self.width) = (label.printable, output, max(1, width))
     }
 

@@ -22,11 +22,11 @@ import ScopedNetImages
     ///   - label: the text beside it; control characters in it are written as text.
     ///   - output: the terminal.
     ///   - interval: the time between two characters, at least 20 ms. Default: 0.1 s.
-    public convenience init(_ label: String, _ output: TerminalOutput, interval: Duration = .milliseconds(100)) {
-        self.init(label, output, interval: interval, timing: SystemTiming())
+    public convenience init(_ label: String, on output: TerminalOutput, interval: Duration = .milliseconds(100)) {
+        self.init(label, on: output, interval: interval, timing: SystemTiming())
     }
 
-    package init(_ label: String, _ output: TerminalOutput, interval: Duration = .milliseconds(100), timing: any Timing) {
+    package init(_ label: String, on output: TerminalOutput, interval: Duration = .milliseconds(100), timing: any Timing) {
         (self.label, self.output, self.timing) = (label.printable, output, timing)
         self.interval = max(.milliseconds(20), interval)
     }

@@ -43,18 +43,21 @@ import Testing
         let notifier = try SystemdNotifier(socket: listener.name)
         var indicator: NetworkActivityIndicator? = NetworkActivityIndicator(ViewObserver())
         indicator?.increment()
-        let changes = try #require(indicator).changes
+        let changes = try #require(indicator).makeChanges()
         async let report: Void = notifier.reportStatus(of: changes, active: "transferring", idle: "waiting")
         var told: [String] = []
-        indicator?.isEnabled = true
         await eventually {
             told += listener.take(); return told.count == 1
         }
-        indicator?.isEnabled = false
+        indicator?.isEnabled = true
         await eventually {
             told += listener.take(); return told.count == 2
         }
-        #expect(told == ["STATUS=transferring", "STATUS=waiting"])
+        indicator?.isEnabled = false
+        await eventually {
+            told += listener.take(); return told.count == 3
+        }
+        #expect(told == ["STATUS=waiting", "STATUS=transferring", "STATUS=waiting"])
         indicator = nil
         await report
     }
