@@ -1,37 +1,30 @@
 extension Request {
-    /// Names the owner of the closures that follow, once.
+    /// Names the owner of the closures that follow, once: `bound(to: self).onSuccess { model, posts in model.posts = posts }.start()`.
     ///
-    /// ```swift
-    /// session.get("posts", as: [Post].self).bound(to: self)
-    ///     .onSuccess { model, posts in model.posts = posts }
-    ///     .onFailure { model, error in model.message = error.localizedDescription }
-    ///     .onEnd { model, _ in model.isLoading = false }
-    ///     .start()
-    /// ```
-    ///
-    /// The closures hold the owner weakly, and are skipped once it has gone. `start()` ends the run with an owner that is a ``RequestOwner``.
-    /// They run on the actor where they are written, else on the session's delivery queue.
-    public func bound<Owner: AnyObject & Sendable>(to owner: Owner) -> Bound<Owner, SendableOwner> { Bound(request: self, owner: owner) }
+    /// The closures hold the owner weakly, and are skipped once it has gone. They run on the actor where they are written, else on the session's
+    /// delivery queue. `start()` ends the run with an owner that is a ``RequestOwner``.
+    public func bound<Owner: AnyObject & Sendable>(to owner: Owner) -> Bound<Owner, OwnerKind.Shared> { Bound(request: self, owner: owner) }
 
     /// Names an actor as the owner of the closures that follow, which run inside it.
-    public func bound<Owner: Actor>(to owner: Owner) -> Bound<Owner, ActorOwner> { Bound(request: self, owner: owner) }
+    public func bound<Owner: Actor>(to owner: Owner) -> Bound<Owner, OwnerKind.Isolated> { Bound(request: self, owner: owner) }
 
     /// Names an owner of any class for the closures that follow, which run on the actor of the code that registers them.
-    public func bound<Owner: AnyObject>(to owner: Owner) -> Bound<Owner, LocalOwner> { Bound(request: self, owner: owner) }
+    public func bound<Owner: AnyObject>(to owner: Owner) -> Bound<Owner, OwnerKind.Local> { Bound(request: self, owner: owner) }
 
-    /// The kind of an owner that is `Sendable`, as each class on the main actor is.
-    public enum SendableOwner {}
+    /// The kinds of owners, which decide where a closure of a ``Bound`` runs.
+    public enum OwnerKind {
+        /// An owner that is `Sendable`, as each class on the main actor is.
+        public enum Shared {}
+        /// An owner that is an actor.
+        public enum Isolated {}
+        /// An owner of any other class.
+        public enum Local {}
+    }
 
-    /// The kind of an owner that is an actor.
-    public enum ActorOwner {}
-
-    /// The kind of an owner of any other class.
-    public enum LocalOwner {}
-
-    // The kind of the owner is told apart once, by `bound(to:)`. Three overloads at each closure instead made the compiler try each with each:
-    // eight closures took it 11 seconds, and eleven were too many.
     /// A request and the owner of its closures. See ``Request/bound(to:)``.
     public struct Bound<Owner: AnyObject, Kind> {
+        // The kind of the owner is told apart once, by `bound(to:)`. Three overloads at each closure instead made the compiler try each with each:
+        // eight closures took it 11 seconds, and eleven were too many.
         /// The request, for what has no owner.
         public let request: Request
         let owner: Owner
@@ -79,7 +72,7 @@ extension Request.Bound {
     }
 }
 
-extension Request.Bound.Registration where Owner: Sendable, Kind == Request.SendableOwner {
+extension Request.Bound.Registration where Owner: Sendable, Kind == Request.OwnerKind.Shared {
     /// Registers a closure. It runs on the actor where it is written, else on the session's delivery queue.
     public func callAsFunction(
         fileID: StaticString = #fileID, line: Int = #line,
@@ -90,7 +83,7 @@ extension Request.Bound.Registration where Owner: Sendable, Kind == Request.Send
     }
 }
 
-extension Request.Bound.Registration where Kind == Request.LocalOwner {
+extension Request.Bound.Registration where Kind == Request.OwnerKind.Local {
     // A tuple, so that the compiler weighs this closure like one that is `@isolated(any)`: it would prefer this kind of owner otherwise.
     /// Registers a closure of an owner of any class, which runs on the actor of the code that registers it.
     public func callAsFunction(
@@ -102,7 +95,7 @@ extension Request.Bound.Registration where Kind == Request.LocalOwner {
     }
 }
 
-extension Request.Bound.Registration where Owner: Actor, Kind == Request.ActorOwner {
+extension Request.Bound.Registration where Owner: Actor, Kind == Request.OwnerKind.Isolated {
     /// Registers a closure that runs inside its owner, an actor.
     public func callAsFunction(
         fileID: StaticString = #fileID, line: Int = #line, _ body: @escaping @Sendable (isolated Owner, Payload) -> Void

@@ -78,13 +78,9 @@ public final class Request<Value: Sendable>: Sendable {
     /// Lets later starts fail with an error, without sending anything: for layers that find their own input wrong. Of several the first one counts.
     public func refused(with error: NetworkError) -> Self { changeDescription { $0.with(error) } }
 
-    package func arm(_ change: (inout RunHandlers) -> Void) {
-        state.withLock { change(&$0.armed) }
-    }
+    package func arm(_ change: (inout RunHandlers) -> Void) { state.withLock { change(&$0.armed) } }
 
-    package func setDelegate(_ reference: DelegateReference?) {
-        state.withLock { $0.delegate = reference }
-    }
+    package func setDelegate(_ reference: DelegateReference?) { state.withLock { $0.delegate = reference } }
 
     // MARK: Starting
 

@@ -116,5 +116,41 @@ extension Session {
         ) -> Request<Value> {
             session.make(method, url, query, headers, .form(form), decoder, CodeOrigin(fileID, line))
         }
+
+        // MARK: Parameters by the method's custom
+
+        /// Makes a request whose parameters go where its method wants them: into the URL, or as a form, as JSON, … into the body.
+        ///
+        /// `parameters` are nil for none; see ``ParameterSerializer/serialize(_:method:url:)`` for the difference to an empty set.
+        public func callAsFunction<Value: Decodable & Sendable>(
+            _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
+            headers: HeaderFields = [:], as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
+        ) -> Request<Value> {
+            self(
+                url, method: method, parameters: parameters, by: serializer, headers: headers, decoder: .reading(type), fileID: fileID,
+                line: line)
+        }
+
+        /// Makes a request whose parameters go where its method wants them; what is answered does not matter.
+        public func callAsFunction(
+            _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
+            headers: HeaderFields = [:], as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
+        ) -> Request<Void> {
+            self(
+                url, method: method, parameters: parameters, by: serializer, headers: headers, decoder: .discarding, fileID: fileID,
+                line: line)
+        }
+
+        /// Makes a request whose parameters go where its method wants them; the value is what `decoder` makes of the response.
+        public func callAsFunction<Value: Sendable>(
+            _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
+            headers: HeaderFields = [:], decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
+        ) -> Request<Value> {
+            let origin = CodeOrigin(fileID, line)
+            do throws(NetworkError) {
+                let output = try serializer.serialize(parameters, method: method, url: url.urlReference)
+                return session.make(method, output.url, [:], headers, output.body, decoder, origin)
+            } catch { return session.make(method, url, [:], headers, nil, decoder, origin, failure: error) }
+        }
     }
 }

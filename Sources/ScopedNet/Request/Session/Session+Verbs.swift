@@ -70,42 +70,6 @@ extension Session {
     /// Makes a request of any method: `session.request("stories", method: .options, as: Void.self)`. See ``AnyVerb`` for its forms.
     public var request: AnyVerb { AnyVerb(session: self) }
 
-    // MARK: Parameters by the method's custom
-
-    /// Makes a request whose parameters go where its method wants them: into the URL, or as a form, as JSON, … into the body.
-    ///
-    /// `parameters` are nil for none; see ``ParameterSerializer/serialize(_:method:url:)`` for the difference to an empty set.
-    public func request<Value: Decodable & Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
-        headers: HeaderFields = [:], as type: Value.Type = Data.self, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        request(
-            url, method: method, parameters: parameters, by: serializer, headers: headers, decoder: .reading(type), fileID: fileID,
-            line: line)
-    }
-
-    /// Makes a request whose parameters go where its method wants them; what is answered does not matter.
-    public func request(
-        _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
-        headers: HeaderFields = [:], as type: Void.Type, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Void> {
-        request(
-            url, method: method, parameters: parameters, by: serializer, headers: headers, decoder: .discarding, fileID: fileID,
-            line: line)
-    }
-
-    /// Makes a request whose parameters go where its method wants them; the value is what `decoder` makes of the response.
-    public func request<Value: Sendable>(
-        _ url: some URLConvertible, method: HTTPRequest.Method, parameters: Parameters?, by serializer: ParameterSerializer,
-        headers: HeaderFields = [:], decoder: ResponseDecoder<Value>, fileID: StaticString = #fileID, line: Int = #line
-    ) -> Request<Value> {
-        let origin = CodeOrigin(fileID, line)
-        do throws(NetworkError) {
-            let output = try serializer.serialize(parameters, method: method, url: url.urlReference)
-            return make(method, output.url, [:], headers, output.body, decoder, origin)
-        } catch { return make(method, url, [:], headers, nil, decoder, origin, failure: error) }
-    }
-
     // MARK: The one they are made by
 
     func make<Value: Sendable>(
