@@ -28,9 +28,13 @@ class Gallery:
         self.reader.start()
         self.complaints = threading.Thread(target=self.process.stderr.read, daemon=True)
         self.complaints.start()
-        self.wait(until, without="list failed.*")
-        # There is no window manager that would give it the keyboard.
-        use("windowfocus", use("search", "--onlyvisible", "--name", "^Photos$").split()[0])
+        try:
+            self.wait(until, without="list failed.*")
+            # There is no window manager that would give it the keyboard.
+            use("windowfocus", use("search", "--onlyvisible", "--name", "^Photos$").split()[0])
+        except Failure:
+            self.kill()
+            raise
 
     def listen(self):
         for line in self.process.stdout:

@@ -44,7 +44,10 @@ import Testing
 
     /// The program of the article ends by itself, once its task has.
     @Test func theProgramOfTheArticleRuns() async throws {
+        let began = ContinuousClock.now
         #expect(try await lines("article").isEmpty)
+        // It sleeps for a second; without the main queue it would not end, and without the loop it would not wait.
+        #expect(began.duration(to: .now) >= .seconds(1))
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         func text(_ path: String) throws -> String { try String(contentsOf: root.appending(path: path), encoding: .utf8) }
         let code = try text("Tests/GLibProbe/ArticleProgram.swift").split(separator: "\n\n", maxSplits: 1)[1]

@@ -136,6 +136,8 @@ enum Slots {
         await fixture.end()
     }
 
+    private static var closedWindows = 0
+
     /// The program of the article ends when its window is closed.
     static func program() throws {
         // A source of GLib: the loop of the program is nested in this job, and the main queue waits for it.
@@ -145,10 +147,11 @@ enum Slots {
                 guard let window = g_list_model_get_item(gtk_window_get_toplevels(), 0) else { return 1 }
                 gtk_window_destroy(window.assumingMemoryBound(to: GtkWindow.self))
                 g_object_unref(window)
+                MainActor.assumeIsolated { Slots.closedWindows += 1 }
                 return 0
             }, nil)
         try GTKProbe.run(["a.bmp"])
-        expect(g_list_model_get_n_items(gtk_window_get_toplevels()) == 0, "a window is left")
+        expect(g_list_model_get_n_items(gtk_window_get_toplevels()) == 0 && closedWindows == 1, "\(closedWindows) windows were closed")
     }
 
     /// A spinner that turns while a run transfers, by the indicator.

@@ -232,6 +232,31 @@ import Testing
         #expect(throws: ImageError.self) { try Self.decode(data, size: PixelSize(width: 4, height: 4)) }
     }
 
+    /// Pictures of other shapes than the largest one are no damage.
+    @Test func anIconMayHavePicturesOfSeveralShapes() throws {
+        let s = ImageSamples.self
+        func bitmap(_ width: Int, _ height: Int) -> [UInt8] {
+            s.bitmap(width, height) + [UInt8](repeating: 9, count: width * height * 4 + height * ((width + 31) / 32 * 4))
+        }
+        let (wide, high) = (bitmap(64, 16), bitmap(16, 48))
+        var directory = [UInt8]()
+        for (sides, count, start) in [((64, 16), wide.count, 38), ((16, 48), high.count, 38 + wide.count)] {
+            directory += [UInt8(sides.0), UInt8(sides.1), 0, 0, 1, 0, 32, 0] + s.le32(count) + s.le32(start)
+        }
+        let data = Data([0, 0, 1, 0, 2, 0] + directory + wide + high)
+        for size in [nil, PixelSize(width: 16, height: 16), PixelSize(width: 16, height: 40)] {
+            #expect(try Self.decode(data, size: size).width == 64)
+        }
+        // A directory that says 83 of a picture of 19 × 13, and the truth of the one beside it.
+        let (small, other) = (bitmap(19, 13), bitmap(32, 32))
+        directory = []
+        for (side, count, start) in [(83, small.count, 38), (32, other.count, 38 + small.count)] {
+            directory += [UInt8(side), UInt8(side), 0, 0, 1, 0, 32, 0] + s.le32(count) + s.le32(start)
+        }
+        let overstated = Data([0, 0, 1, 0, 2, 0] + directory + small + other)
+        for size in [nil, PixelSize(width: 4, height: 4)] { #expect(try Self.decode(overstated, size: size).width == 19) }
+    }
+
     /// A directory that says the width twice: one of the two counts, for the header and for the pixels.
     @Test func aTIFFHasTheSidesOfItsHeader() throws {
         let s = ImageSamples.self

@@ -222,6 +222,27 @@ import Testing
     }
 
     /// ACT-3.
+    @Test func aViewMayComeAndGoWithinAChange() async throws {
+        let (test, clock) = (ViewTest(), ManualClock())
+        let (indicator, log) = make(test, clock)
+        let (first, second) = (StatusView(), StatusView())
+        indicator.onChange = { [weak indicator] isVisible in
+            log.changes.append(isVisible)
+            guard log.changes.count == 1 else { return }
+            indicator?.attach(first)
+            indicator?.isEnabled = false
+        }
+        indicator.increment()
+        indicator.isEnabled = true
+        #expect(log.changes == [true, false] && first.log == ["idle"])
+        indicator.attach(second)
+        first.onBusy = { [weak indicator] in indicator?.detach(second) }
+        indicator.isEnabled = true
+        #expect(first.log == ["idle", "busy"] && second.log == ["idle"])
+        await test.end()
+    }
+
+    /// ACT-3.
     @Test func anIndicatorThatGoesEndsItsStreamsAndItsTimer() async throws {
         let (test, clock) = (ViewTest(), ManualClock())
         var made: NetworkActivityIndicator? = NetworkActivityIndicator(test.views, timing: clock)

@@ -102,6 +102,7 @@ extension DecodedImage {
 /// A bar, a spinner and a banner in one, that notes all it is told.
 @MainActor final class StatusView: ProgressDisplaying, BusyDisplaying, ErrorPresenting {
     private(set) var log: [String] = []
+    var onBusy: () -> Void = {}
 
     func display(_ progress: ProgressValue, animated: Bool) {
         log.append(progress.fraction.map { "\($0)\(animated ? "" : ", at once")" } ?? "unknown")
@@ -109,7 +110,10 @@ extension DecodedImage {
 
     func setPaused(_ isPaused: Bool) { log.append(isPaused ? "paused" : "goes on") }
     func endProgress() { log.append("end") }
-    func setBusy(_ isBusy: Bool) { log.append(isBusy ? "busy" : "idle") }
+    func setBusy(_ isBusy: Bool) {
+        log.append(isBusy ? "busy" : "idle")
+        if isBusy { onBusy() }
+    }
     func present(_ error: ErrorText) { log.append("\(error.text) | \(error.recovery ?? "no advice")") }
 }
 

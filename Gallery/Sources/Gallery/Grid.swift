@@ -87,7 +87,7 @@ import ScopedNetImages
         onBind()
         // The rows ahead, once for each row.
         let position = Int(gtk_list_item_get_position(listItem))
-        guard position % 4 == 0 else { return }
+        guard services.textures == nil, position % 4 == 0 else { return }
         let ahead = (position + 4..<position + 16).prefix { $0 < count }.compactMap { place in
             Self.photo(g_list_model_get_item(shown, guint(place)), owned: true)?.small
         }

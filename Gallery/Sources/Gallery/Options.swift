@@ -28,8 +28,8 @@ struct Options {
         isFast = arguments.contains("--fast")
         reports = arguments.contains("--report")
         startsOffline = value(of: "--server") == "off"
-        megapixels = value(of: "--megapixels").flatMap { Int($0) }
-        port = value(of: "--port").flatMap { Int($0) }
+        megapixels = value(of: "--megapixels").flatMap { Int($0) }.map { min(max($0, 1), 100) }
+        port = value(of: "--port").flatMap { UInt16($0) }.map { Int($0) }
         servesOnly = arguments.contains("--serve")
         measures = arguments.contains("--measure")
         hasTextures = arguments.contains("--textures")

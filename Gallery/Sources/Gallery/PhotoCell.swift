@@ -90,7 +90,7 @@ import ScopedNetViews
 
     /// Ends the load of a cell that is off the wall.
     func clear() {
-        meter.run { slot.cancel() }
+        if textures == nil { meter.run { slot.cancel() } }
         meter.finish()
         (photo, stage) = (nil, .empty)
         hideProgress()

@@ -67,7 +67,7 @@ import ScopedNetTestServer
     }
 
     nonisolated private static func photo(_ path: String, of camera: [[UInt8]]) -> ScriptedResponse {
-        guard let number = path.split(separator: "/").last.flatMap({ Int($0) }) else { return .status(404) }
+        guard let number = path.split(separator: "/").last.flatMap({ Int($0) }), number >= 0 else { return .status(404) }
         let headers: HeaderList = ["Content-Type": "image/jpeg", "Cache-Control": "max-age=600"]
         return ScriptedResponse(headers: headers, body: .bytes(camera[number % camera.count]))
     }

@@ -13,7 +13,7 @@ extension Request {
 
     /// The kinds of owners, which decide where a closure of a ``Bound`` runs.
     public enum OwnerKind {
-        /// An owner that is `Sendable`, as each class on the main actor is.
+        /// An owner that is `Sendable`, as classes on the main actor are.
         public enum Shared {}
         /// An owner that is an actor.
         public enum Isolated {}
@@ -21,7 +21,7 @@ extension Request {
         public enum Local {}
     }
 
-    /// A request and the owner of its closures. See ``Request/bound(to:)``.
+    /// A request and the owner of its closures. See `Request.bound(to:)`.
     public struct Bound<Owner: AnyObject, Kind> {
         // The kind of the owner is told apart once, by `bound(to:)`. Three overloads at each closure instead made the compiler try each with each:
         // eight closures took it 11 seconds, and eleven were too many.

@@ -1,6 +1,6 @@
 /// Registering closures. Each arms the next start: `request.onSuccess(for: self) { model, posts in … }`. The forms are those of ``Registration``.
 ///
-/// `for:` hands the owner to the closure and holds it weakly; the closure is skipped once the owner's deinit has begun. ``bound(to:)`` names the
+/// `for:` hands the owner to the closure and holds it weakly; the closure is skipped once the owner's deinit has begun. `bound(to:)` names the
 /// owner once for several closures. The closure runs on the actor where it is written, or inside the owner when that is an actor, else on the
 /// session's delivery queue.
 ///

@@ -15,7 +15,7 @@ public final class GTKButton: GTKAdapter, StatefulImageDisplaying {
 
     private var images: [Place: DecodedImage] = [:]
     private let views: [ControlLayer: WeakObject]
-    /// The pictures that are shown: a state that has the same picture makes no texture of it again.
+    /// The places of the pictures that are shown: a change between states that share the picture of `normal` makes no texture of it again.
     private var shown: [ControlLayer: Place] = [:]
 
     /// Adapts a button, and puts its child into an overlay with the two pictures.

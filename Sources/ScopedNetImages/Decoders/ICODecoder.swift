@@ -11,7 +11,7 @@ public struct ICODecoder: ImageDecoding {
 
     /// Makes the picture; see ``ImageDecoding/decode(_:header:options:)``.
     public func decode(_ data: Data, header: ImageHeader, options: ImageDecodingOptions) throws -> DecodedImage {
-        let (place, isPNG) = try data.withUnsafeBytes { bytes in try Self.place(ByteView(bytes), options.size) }
+        let (place, isPNG) = try data.withUnsafeBytes { bytes in try Self.place(ByteView(bytes), header, options.size) }
         guard isPNG else { return try bitmap(data, at: place, header, options) }
         guard let png else { throw ImageError.unsupported(.png) }
         let inner = Data(data.dropFirst(place.lowerBound).prefix(place.count))
@@ -24,8 +24,10 @@ public struct ICODecoder: ImageDecoding {
         return try png.decode(inner, header: known, options: options)
     }
 
-    private static func place(_ bytes: ByteView, _ wanted: PixelSize?) throws -> (Range<Int>, isPNG: Bool) {
-        let place = try ICODirectory(bytes).best(for: wanted.map { ($0.width, $0.height) }, within: bytes.count).place
+    private static func place(_ bytes: ByteView, _ header: ImageHeader, _ wanted: PixelSize?) throws -> (Range<Int>, isPNG: Bool) {
+        let place = try ICODirectory(bytes).best(
+            for: wanted.map { ($0.width, $0.height) }, header: header, within: bytes.count
+        ).place
         guard place.upperBound <= bytes.count else { throw ImageError.damaged(.ico, "its picture is cut short") }
         return (place, ICODirectory.isPNG(bytes, at: place.lowerBound))
     }

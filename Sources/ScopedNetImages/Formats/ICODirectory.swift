@@ -28,11 +28,14 @@ struct ICODirectory {
         self.largest = largest
     }
 
-    /// The smallest picture that is large enough and whole; the largest one where none is, or no size is wanted.
-    func best(for wanted: (width: Int, height: Int)?, within byteCount: Int) -> Entry {
+    /// The smallest picture that is large enough and whole; the largest one where none is, or no size is wanted. One with a side beyond those of the
+    /// header, which are of the largest picture itself, is left out: no picture grows.
+    func best(for wanted: (width: Int, height: Int)?, header: ImageHeader, within byteCount: Int) -> Entry {
         guard let wanted else { return largest }
-        return entries.filter { $0.width >= wanted.width && $0.height >= wanted.height && $0.place.upperBound <= byteCount }
-            .min { $0.width * $0.height < $1.width * $1.height } ?? largest
+        return entries.filter { entry in
+            entry.width >= wanted.width && entry.height >= wanted.height && entry.place.upperBound <= byteCount
+                && entry.width <= header.width && entry.height <= header.height
+        }.min { $0.width * $0.height < $1.width * $1.height } ?? largest
     }
 
     static func isPNG(_ bytes: ByteView, at place: Int) -> Bool { bytes.has([0x89, 0x50, 0x4E, 0x47], at: place) }

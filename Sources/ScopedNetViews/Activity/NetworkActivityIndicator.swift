@@ -42,7 +42,7 @@ package import ScopedNet
     private var manualCount = 0
     private var timer: (any Cancellable)?
     private var streams: [UInt64: AsyncStream<Bool>.Continuation] = [:]
-    private var views: [() -> (any BusyDisplaying)?] = []
+    private var views: [(id: UInt64, view: () -> (any BusyDisplaying)?)] = []
     private var changeCount = 0
     /// The state that views and streams know of.
     private var told = false
@@ -117,8 +117,9 @@ package import ScopedNet
     /// - Parameter view: a spinner, held weakly.
     public func attach(_ view: some BusyDisplaying) {
         detach(view)
-        views.append { [weak view] in view }
-        view.setBusy(isVisible)
+        views.append((Identifier.next(), { [weak view] in view }))
+        // Not `isVisible`: within a change the view is told of it with the others, or not at all where it is taken back.
+        view.setBusy(told)
     }
 
     /// Shows the indicator in a view no longer. The view stays as it is.
@@ -126,7 +127,7 @@ package import ScopedNet
     /// - Parameter view: a spinner; one that is not attached changes nothing.
     public func detach(_ view: some BusyDisplaying) {
         views.removeAll {
-            let other = $0()
+            let other = $0.view()
             return other == nil || other === view
         }
     }
@@ -158,7 +159,8 @@ package import ScopedNet
         onChange?(isVisible)
         guard number == changeCount, told != isVisible else { return }
         told = isVisible
-        for view in views where number == changeCount { view()?.setBusy(isVisible) }
+        // One that is told may detach another.
+        for (id, view) in views where number == changeCount && views.contains(where: { $0.id == id }) { view()?.setBusy(isVisible) }
         for stream in streams.values where number == changeCount { stream.yield(isVisible) }
     }
 }
