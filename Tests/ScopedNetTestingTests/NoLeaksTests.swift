@@ -1,4 +1,5 @@
 import CleanSlate
+import Dispatch
 import Foundation
 import ScopedNet
 import ScopedNetTesting
@@ -159,6 +160,19 @@ import Testing
         await #expect(throws: Oops.self) {
             try await trait.provideScope(for: test, testCase: nil) { throw Oops() }
         }
+    }
+
+    /// A time limit cancels the task of its test, and so may the test itself: what is in flight has its time all the same.
+    @Test func aTestThatIsCancelledIsWaitedForToo() async throws {
+        let (test, attic) = (try #require(Test.current), Attic())
+        let trait: NoLeaksTrait = .noLeaks(within: .seconds(60), checksHeap: false)
+        await Task {
+            try? await trait.provideScope(for: test, testCase: nil) {
+                attic.keep(DeallocBag())
+                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(50)) { attic.clear() }
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+        }.value
     }
 
     @Test func theSharedSessionBelongsToNoTest() async {

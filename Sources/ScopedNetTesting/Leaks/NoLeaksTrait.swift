@@ -19,7 +19,8 @@ public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
         let census = LeakCensus()
         let result: Result<Void, any Error>
         do { result = .success(try await census.listen { try await function() }) } catch { result = .failure(error) }
-        let report = await census.settle(within: deadline, allowing: allowed)
+        // In a task of its own: that of a test may have been cancelled, by its time limit or by itself, and would wait for nothing.
+        let report = await Task { await census.settle(within: deadline, allowing: allowed) }.value
         if !report.isEmpty {
             Issue.record("\(test.displayName ?? test.name) left something alive.\n\(report)", sourceLocation: test.sourceLocation)
         }
